@@ -1,0 +1,1 @@
+//! Loads profiles and runs them under limits.

@@ -1,0 +1,1 @@
+//! Typed entries, their hashes and chains, and the bundles that carry them.

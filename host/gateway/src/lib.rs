@@ -1,0 +1,1 @@
+//! The HTTP front, identity, the way of a call, and the upstreams.

@@ -1,0 +1,1 @@
+//! The execution state machine and the stores that persist what it decides.

@@ -1,0 +1,1 @@
+//! MCP revisions, envelopes, headers, errors and the SSE codec, without I/O.

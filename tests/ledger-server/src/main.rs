@@ -1,0 +1,3 @@
+//! An MCP server whose side effects can be counted.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Whole-system tests: real clients, real servers, crashes and falsification.
