@@ -129,7 +129,10 @@ pub fn classify(presented: &Presented<'_>, recorded: Option<&Recorded<'_>>) -> C
         RecordedState::Blocked => return Classification::Blocked,
         RecordedState::InFlight | RecordedState::AwaitingInput(_) | RecordedState::TaskOpen => {}
     }
-    if presented.round.is_some_and(|round| recorded.claimed.contains(&round.continuation)) {
+    if presented
+        .round
+        .is_some_and(|round| recorded.claimed.contains(&round.continuation))
+    {
         return Classification::RoundReplay;
     }
     match (recorded.state, presented.round) {

@@ -48,9 +48,18 @@ impl Digest {
     #[must_use]
     pub fn to_bytes(self) -> [u8; 32] {
         let mut bytes = [0; 32];
-        for (byte, pair) in bytes.iter_mut().zip(self.0.get(7..).unwrap_or_default().chunks_exact(2)) {
+        for (byte, pair) in bytes
+            .iter_mut()
+            .zip(self.0.get(7..).unwrap_or_default().chunks_exact(2))
+        {
             let [high, low] = pair else { continue };
-            let value = |digit: u8| if digit <= b'9' { digit - b'0' } else { digit - b'a' + 10 };
+            let value = |digit: u8| {
+                if digit <= b'9' {
+                    digit - b'0'
+                } else {
+                    digit - b'a' + 10
+                }
+            };
             *byte = value(*high) << 4 | value(*low);
         }
         bytes
@@ -70,7 +79,10 @@ impl FromStr for Digest {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let bytes: [u8; LEN] = text.as_bytes().try_into().map_err(|_| MalformedDigest)?;
         let digits = bytes.strip_prefix(PREFIX).ok_or(MalformedDigest)?;
-        if digits.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
+        if digits
+            .iter()
+            .all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+        {
             Ok(Self(bytes))
         } else {
             Err(MalformedDigest)

@@ -12,16 +12,34 @@
 
 extern crate alloc;
 
+mod admit;
 mod classification;
+mod cursor;
 mod digest;
+pub mod document;
+mod interpret;
+mod limits;
 mod message;
+mod number;
+mod order;
+mod pointer;
+pub mod preimage;
+mod profile_id;
+mod read;
 mod refusal;
-mod view;
+mod string;
+pub mod view;
+pub mod write;
 
+pub use admit::{admit, envelop};
 pub use classification::{
     Classification, Difference, Outcome, Presented, Recorded, RecordedState, Round, classify,
 };
 pub use digest::{Digest, MalformedDigest};
+pub use document::Document;
+pub use interpret::interpret;
+pub use limits::{Limits, Numbers};
 pub use message::{Admitted, Call, Continuation, Id, Notification, Reply, Request};
+pub use profile_id::{MalformedProfileId, ProfileId};
 pub use refusal::{Code, Refusal};
-pub use view::{Interpretation, Node, Value};
+pub use view::{Interpretation, Node, Value, View};

@@ -84,7 +84,11 @@ pub struct Refusal {
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at byte {}, `{}`", self.code, self.offset, self.pointer)
+        write!(
+            f,
+            "{} at byte {}, `{}`",
+            self.code, self.offset, self.pointer
+        )
     }
 }
 

@@ -4,6 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::Digest;
+pub use crate::cursor::{Children, Cursor, MalformedView, View};
 
 /// What an action means, in the form that policy, header and routing code see.
 #[derive(Clone, Debug, PartialEq, Eq)]
