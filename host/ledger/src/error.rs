@@ -1,0 +1,138 @@
+//! What can go wrong, each with its stable code.
+//!
+//! A refusal of an attempt is no error: see [`crate::Refused`]. The gateway
+//! shows callers the code and nothing of the message.
+
+use std::path::PathBuf;
+
+use crate::step::Illegal;
+
+/// Why a ledger could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Another process has it.
+    #[error("the ledger is in use: another process holds the lock `{}`", path.display())]
+    InUse {
+        /// The lock file.
+        path: PathBuf,
+    },
+    /// The lock or the anchor could not be read or written.
+    #[error("cannot {what} `{}`: {source}", path.display())]
+    File {
+        /// What was tried.
+        what: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// The database could not be opened or migrated.
+    #[error("cannot open the database `{}`: {detail}", path.display())]
+    Database {
+        /// The database.
+        path: PathBuf,
+        /// What SQLite said.
+        detail: String,
+    },
+    /// A property that durability rests on does not hold.
+    #[error("the database does not keep `{what}`: wanted `{wanted}`, found `{found}`")]
+    Durability {
+        /// Which property.
+        what: &'static str,
+        /// The value that is needed.
+        wanted: &'static str,
+        /// The value that was read back.
+        found: String,
+    },
+    /// The database was written by a newer program.
+    #[error("the database has schema version {found}; this program knows up to {known}")]
+    TooNew {
+        /// The database's version.
+        found: i64,
+        /// The newest version that this program knows.
+        known: i64,
+    },
+    /// What the database holds does not fit together.
+    #[error("the ledger is damaged: {0}")]
+    Damaged(String),
+}
+
+impl OpenError {
+    /// The stable code, which names the page that explains it.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::InUse { .. } => "ledger-in-use",
+            Self::File { .. } | Self::Database { .. } => "ledger-unavailable",
+            Self::Durability { .. } => "ledger-not-durable",
+            Self::TooNew { .. } => "ledger-too-new",
+            Self::Damaged(_) => "ledger-damaged",
+        }
+    }
+}
+
+/// Why a request to an open ledger was not carried out. Nothing was written,
+/// except where [`LedgerError::Settlement`] says otherwise.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LedgerError {
+    /// The store cannot be reached or failed; nothing may be sent.
+    #[error("the ledger is unavailable")]
+    Unavailable,
+    /// The queue, or this agent's share of it, is full. Try again after
+    /// `retry_after_ms`.
+    #[error("the ledger's queue is full")]
+    Overloaded {
+        /// A hint in milliseconds.
+        retry_after_ms: u64,
+    },
+    /// The agent holds all the executions that it may.
+    #[error("the agent's quota of executions is used up")]
+    Quota,
+    /// An outcome could not be made durable. It is kept and tried again while
+    /// this process lives; the answer must not be given as if it were safe.
+    #[error("the outcome could not be made durable")]
+    Settlement,
+    /// The owner was fenced: what it brought is kept as a late answer, and
+    /// settles nothing.
+    #[error("the execution has another owner, or none")]
+    Fenced,
+    /// The database is behind its anchor; nothing is admitted until an operator
+    /// resolves it.
+    #[error("the ledger was rolled back")]
+    RolledBack,
+    /// The state machine refuses the event.
+    #[error("not possible: {0}")]
+    Illegal(#[from] Illegal),
+    /// There is no such execution.
+    #[error("no such execution")]
+    NotFound,
+}
+
+impl LedgerError {
+    /// The stable code, which names the page that explains it.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Unavailable => "ledger-unavailable",
+            Self::Overloaded { .. } => "overloaded",
+            Self::Quota => "execution-quota",
+            Self::Settlement => "settlement-failed",
+            Self::Fenced => "execution-fenced",
+            Self::RolledBack => "ledger-rolled-back",
+            Self::Illegal(_) => "execution-state",
+            Self::NotFound => "execution-unknown",
+        }
+    }
+
+    /// Every code that [`LedgerError::code`] gives.
+    pub const CODES: [&'static str; 8] = [
+        "ledger-unavailable",
+        "overloaded",
+        "execution-quota",
+        "settlement-failed",
+        "execution-fenced",
+        "ledger-rolled-back",
+        "execution-state",
+        "execution-unknown",
+    ];
+}

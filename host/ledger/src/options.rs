@@ -1,0 +1,74 @@
+//! What a ledger is given when it is opened.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use countersign_evidence::{Head, LogId};
+
+/// The only source of time.
+pub trait Clock: Send + Sync + 'static {
+    /// Microseconds since 1970-01-01T00:00:00Z, for entries and rows.
+    fn wall_us(&self) -> i64;
+    /// Time since some fixed instant; it never goes back.
+    fn monotonic(&self) -> Duration;
+}
+
+/// Signs the head of the log (`docs/spec/evidence.md` §2).
+pub trait Signer: Send + 'static {
+    /// The signed checkpoint of `head`, as text.
+    fn sign(&self, head: &Head) -> String;
+}
+
+impl<F: Fn(&Head) -> String + Send + 'static> Signer for F {
+    fn sign(&self, head: &Head) -> String {
+        self(head)
+    }
+}
+
+/// Where the ledger lives, and its limits.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The database. Beside it stand its WAL and `PATH.lock`.
+    pub path: PathBuf,
+    /// The file that tells how far the log had come. Keep it where a restored
+    /// backup of the database does not bring back an old one.
+    pub anchor: PathBuf,
+    /// The name of a log that is begun here; an existing one keeps its own.
+    pub log_id: LogId,
+    /// Attempts that may wait, of all agents. Default 4,096.
+    pub queue: usize,
+    /// Attempts of one agent that may wait. Default 256.
+    pub agent_share: usize,
+    /// Requests that share one commit. Default 256.
+    pub group: usize,
+    /// Executions that one agent may hold. Default 10,000,000.
+    pub agent_rows: u64,
+    /// While entries arrive a checkpoint is cut at least this often.
+    /// Default 5 s.
+    pub checkpoint_every: Duration,
+    /// The writer starts the WAL again once it is this long, in bytes.
+    /// Default 16 MiB.
+    pub wal_bytes: u64,
+    /// The most pages that the database may have; `None` for no limit but the
+    /// disk's.
+    pub max_pages: Option<u32>,
+}
+
+impl Options {
+    /// The defaults for a database, its anchor and its log.
+    #[must_use]
+    pub fn new(path: PathBuf, anchor: PathBuf, log_id: LogId) -> Self {
+        Self {
+            path,
+            anchor,
+            log_id,
+            queue: 4_096,
+            agent_share: 256,
+            group: 256,
+            agent_rows: 10_000_000,
+            checkpoint_every: Duration::from_secs(5),
+            wal_bytes: 16 << 20,
+            max_pages: None,
+        }
+    }
+}
