@@ -52,6 +52,14 @@ pub enum OpenError {
         /// The newest version that this program knows.
         known: i64,
     },
+    /// The signing key is that of another log.
+    #[error("the database holds the log `{held}`, and the key is that of `{given}`")]
+    OtherLog {
+        /// The log that the database holds.
+        held: String,
+        /// The log that the key signs for.
+        given: String,
+    },
     /// What the database holds does not fit together.
     #[error("the ledger is damaged: {0}")]
     Damaged(String),
@@ -66,6 +74,7 @@ impl OpenError {
             Self::File { .. } | Self::Database { .. } => "ledger-unavailable",
             Self::Durability { .. } => "ledger-not-durable",
             Self::TooNew { .. } => "ledger-too-new",
+            Self::OtherLog { .. } => "ledger-other-log",
             Self::Damaged(_) => "ledger-damaged",
         }
     }
@@ -106,6 +115,10 @@ pub enum LedgerError {
     /// There is no such execution.
     #[error("no such execution")]
     NotFound,
+    /// The entry would be longer than anyone reads
+    /// ([`countersign_evidence::Entry::MAX_BYTES`]).
+    #[error("the entry would be too long")]
+    EntryTooLong,
 }
 
 impl LedgerError {
@@ -121,11 +134,12 @@ impl LedgerError {
             Self::RolledBack => "ledger-rolled-back",
             Self::Illegal(_) => "execution-state",
             Self::NotFound => "execution-unknown",
+            Self::EntryTooLong => "entry-too-long",
         }
     }
 
     /// Every code that [`LedgerError::code`] gives.
-    pub const CODES: [&'static str; 8] = [
+    pub const CODES: [&'static str; 9] = [
         "ledger-unavailable",
         "overloaded",
         "execution-quota",
@@ -134,5 +148,6 @@ impl LedgerError {
         "ledger-rolled-back",
         "execution-state",
         "execution-unknown",
+        "entry-too-long",
     ];
 }

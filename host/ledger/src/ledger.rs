@@ -8,13 +8,14 @@ use std::thread::JoinHandle;
 
 use countersign_canon::Digest;
 use countersign_evidence::{Agent, CallId, Draft, ExecutionId, LogId, RefusalCode, WorkflowId};
+use countersign_evidence::key::SigningKey;
 use tokio::sync::oneshot;
 
 use crate::attempt::{Attempt, Epochs, Position, Verdict};
 use crate::error::{LedgerError, OpenError};
 use crate::execution::Execution;
 use crate::identity::Incarnation;
-use crate::options::{Clock, Options, Signer};
+use crate::options::{Clock, Options};
 use crate::queue::Queue;
 use crate::request::{Act, InForce, Intent, Pending, Request, Which};
 use crate::settlement::{Settled, Settlement};
@@ -106,6 +107,9 @@ impl Ledger {
     /// none: takes the lock, migrates, compares the anchor, becomes a new
     /// incarnation, and blocks what earlier ones left in flight.
     ///
+    /// `key` signs the log's checkpoints and names the log: a restart goes on with
+    /// the same log and key.
+    ///
     /// A database behind its anchor is opened for reading; everything else
     /// answers [`LedgerError::RolledBack`].
     ///
@@ -115,12 +119,12 @@ impl Ledger {
     pub fn open_sqlite(
         options: Options,
         clock: Arc<dyn Clock>,
-        signer: Box<dyn Signer>,
+        key: SigningKey,
     ) -> Result<Self, OpenError> {
         let Opened { store, reads, log_id, incarnation, rolled_back } =
-            open(&options, clock.as_ref())?;
+            open(&options, clock.as_ref(), key.name())?;
         let queue = Arc::new(Queue::new(options.queue, options.agent_share));
-        let writer = Writer::new(store, options, clock, signer, Arc::clone(&queue), rolled_back);
+        let writer = Writer::new(store, options, clock, key, Arc::clone(&queue), rolled_back);
         let path = writer.path().to_owned();
         let thread = std::thread::Builder::new()
             .name("ledger-writer".into())

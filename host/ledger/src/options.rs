@@ -3,26 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use countersign_evidence::{Head, LogId};
-
 /// The only source of time.
 pub trait Clock: Send + Sync + 'static {
     /// Microseconds since 1970-01-01T00:00:00Z, for entries and rows.
     fn wall_us(&self) -> i64;
     /// Time since some fixed instant; it never goes back.
     fn monotonic(&self) -> Duration;
-}
-
-/// Signs the head of the log (`docs/spec/evidence.md` §2).
-pub trait Signer: Send + 'static {
-    /// The signed checkpoint of `head`, as text.
-    fn sign(&self, head: &Head) -> String;
-}
-
-impl<F: Fn(&Head) -> String + Send + 'static> Signer for F {
-    fn sign(&self, head: &Head) -> String {
-        self(head)
-    }
 }
 
 /// Where the ledger lives, and its limits.
@@ -33,8 +19,6 @@ pub struct Options {
     /// The file that tells how far the log had come. Keep it where a restored
     /// backup of the database does not bring back an old one.
     pub anchor: PathBuf,
-    /// The name of a log that is begun here; an existing one keeps its own.
-    pub log_id: LogId,
     /// Attempts that may wait, of all agents. Default 4,096.
     pub queue: usize,
     /// Attempts of one agent that may wait. Default 256.
@@ -55,13 +39,12 @@ pub struct Options {
 }
 
 impl Options {
-    /// The defaults for a database, its anchor and its log.
+    /// The defaults for a database and its anchor.
     #[must_use]
-    pub fn new(path: PathBuf, anchor: PathBuf, log_id: LogId) -> Self {
+    pub fn new(path: PathBuf, anchor: PathBuf) -> Self {
         Self {
             path,
             anchor,
-            log_id,
             queue: 4_096,
             agent_share: 256,
             group: 256,

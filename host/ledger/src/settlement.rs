@@ -1,7 +1,7 @@
 //! What became of an invocation, as its owner tells it.
 
 use countersign_canon::{Digest, Outcome};
-use countersign_evidence::{CallId, ExecutionId, RefusalCode};
+use countersign_evidence::{Receipt, RefusalCode};
 
 use crate::attempt::Position;
 use crate::identity::TaskId;
@@ -64,14 +64,8 @@ pub enum Settlement {
 /// A settlement that is durable: now the answer may be delivered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settled {
-    /// The attempt.
-    pub call_id: CallId,
-    /// The execution.
-    pub execution_id: Option<ExecutionId>,
-    /// What was bound.
-    pub binding: Digest,
-    /// `NAME@MAJOR.MINOR.PATCH`
-    pub profile: String,
+    /// What the caller gets with the answer.
+    pub receipt: Receipt,
     /// The entry that made it durable.
     pub entry: Position,
     /// Where the execution stands now.
