@@ -1,1 +1,27 @@
 //! From a view to a Cedar decision.
+//!
+//! A [`Bundle`] is a set of policy files with a digest; a [`PolicySet`] is a
+//! bundle that was read, validated and held against the mistakes that would
+//! allow by error; [`PolicySet::decide`] is a pure function of its files and a
+//! [`Request`]. The gateway decides with it, the verifier decides again with
+//! the same files. Nothing outside this crate knows Cedar.
+//!
+//! Arguments reach Cedar as typed values built from the view, never as JSON
+//! (`docs/spec/action-binding.md` §7), and whatever cannot be evaluated is
+//! denied.
+
+#![forbid(unsafe_code)]
+
+mod bundle;
+mod decision;
+mod number;
+mod problem;
+mod request;
+mod set;
+
+pub use bundle::{Bundle, BundleError, File};
+pub use decision::{Decision, PolicyId, Reason, RefusalCode};
+pub use number::Number;
+pub use problem::{LoadError, Problem, ProblemCode};
+pub use request::{Agent, Class, Hints, Identity, Request, Tool, UnknownClass};
+pub use set::PolicySet;
