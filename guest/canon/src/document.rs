@@ -17,9 +17,11 @@ pub struct Document<'a> {
     pub(crate) decoded: Vec<u8>,
     /// Every value in the order of its bytes, a container before its content.
     pub(crate) table: Vec<Row>,
+    /// For each object that is not in canonical order, its members that are.
+    pub(crate) order: Vec<u32>,
 }
 
-/// One value of a document.
+/// One value of a document: 32 bytes, since there may be 262,144 of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     pub(crate) kind: Kind,
@@ -27,21 +29,27 @@ pub(crate) struct Row {
     pub(crate) canonical: bool,
     /// Whether a string holds escapes.
     pub(crate) escaped: bool,
-    pub(crate) name: Name,
+    pub(crate) place: Place,
+    pub(crate) name_start: u32,
+    pub(crate) name_end: u32,
     /// The value's bytes in the source.
     pub(crate) start: u32,
     pub(crate) end: u32,
     /// How many items or members follow.
     pub(crate) count: u32,
-    /// The row after this value and its content.
+    /// The row after this value and its content; `OPEN` while it is read.
     pub(crate) skip: u32,
-    /// The first child and, for that, the next sibling, in canonical order.
-    pub(crate) first: u32,
-    pub(crate) next: u32,
+    /// Where this object's members begin in `order`, or `IN_ORDER`.
+    pub(crate) order: u32,
 }
 
+/// The `skip` of a container that is still being read.
+pub(crate) const OPEN: u32 = u32::MAX;
+/// The `order` of a value whose content needs no other order.
+pub(crate) const IN_ORDER: u32 = u32::MAX;
+
 /// Where a member's name stands, without its quotes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Name {
     pub(crate) place: Place,
     pub(crate) start: u32,
@@ -83,7 +91,7 @@ impl<'a> Document<'a> {
     /// The earliest fault: `encoding`, `syntax`, `surrogate`,
     /// `duplicate-member` or `limit`.
     pub fn read(source: &'a [u8], limits: Limits) -> Result<Self, Refusal> {
-        crate::read::read(source, limits)
+        crate::read::document(source, limits)
     }
 
     /// The bytes that were read.
@@ -104,6 +112,15 @@ impl<'a> Document<'a> {
         Item {
             document: self,
             index: 0,
+        }
+    }
+
+    pub(crate) fn name_of(&self, name: Name) -> Option<&[u8]> {
+        let span = name.start as usize..name.end as usize;
+        match name.place {
+            Place::Nowhere => None,
+            Place::Source => self.source.get(span),
+            Place::Decoded => self.decoded.get(span),
         }
     }
 
@@ -172,12 +189,7 @@ impl<'d> Item<'d> {
     }
 
     pub(crate) fn name_bytes(self) -> Option<&'d [u8]> {
-        let Name { place, start, end } = self.row().name;
-        match place {
-            Place::Nowhere => None,
-            Place::Source => Some(self.bytes(start, end)),
-            Place::Decoded => self.document.decoded.get(start as usize..end as usize),
-        }
+        self.document.name_of(self.row().name())
     }
 
     /// How many items or members a container has; 0 for the rest.
@@ -193,6 +205,18 @@ impl<'d> Item<'d> {
             document: self.document,
             next: self.index + 1,
             left: self.row().count,
+        }
+    }
+
+    /// The items or members, in canonical order.
+    pub(crate) fn in_order(self) -> InOrder<'d> {
+        let row = self.row();
+        let sorted = row.order as usize..row.order as usize + row.count as usize;
+        match self.document.order.get(sorted) {
+            Some(members) if row.order != IN_ORDER => {
+                InOrder::Sorted(self.document, members.iter())
+            }
+            _ => InOrder::AsWritten(self.children()),
         }
     }
 
@@ -214,6 +238,31 @@ impl<'d> Item<'d> {
             Kind::Array => self.children().nth(index),
             _ => None,
         }
+    }
+
+    /// This value and everything in it, in the order of their bytes.
+    pub(crate) fn descend(self) -> impl Iterator<Item = Item<'d>> {
+        let document = self.document;
+        (self.index..self.row().skip).map(move |index| Item { document, index })
+    }
+
+    /// Of two values the one that begins later.
+    pub(crate) fn later(self, other: Self) -> Self {
+        if other.index > self.index {
+            other
+        } else {
+            self
+        }
+    }
+
+    /// Whether the value's own bytes are its canonical form.
+    pub(crate) fn is_canonical(self) -> bool {
+        self.row().canonical
+    }
+
+    /// Whether the name's spelling in the source holds no escapes.
+    pub(crate) fn is_name_plain(self) -> bool {
+        self.row().place == Place::Source
     }
 
     /// A string, unescaped; copied only where something was escaped.
@@ -310,23 +359,58 @@ impl<'d> Iterator for Children<'d> {
 
 impl ExactSizeIterator for Children<'_> {}
 
+/// The children of one container, in canonical order.
+#[derive(Clone, Debug)]
+pub(crate) enum InOrder<'d> {
+    AsWritten(Children<'d>),
+    Sorted(&'d Document<'d>, core::slice::Iter<'d, u32>),
+}
+
+impl<'d> Iterator for InOrder<'d> {
+    type Item = Item<'d>;
+
+    fn next(&mut self) -> Option<Item<'d>> {
+        match self {
+            Self::AsWritten(children) => children.next(),
+            Self::Sorted(document, members) => members.next().map(|index| Item {
+                document,
+                index: *index,
+            }),
+        }
+    }
+}
+
+impl Name {
+    /// The name of the root and of items.
+    pub(crate) const NONE: Self = Self {
+        place: Place::Nowhere,
+        start: 0,
+        end: 0,
+    };
+}
+
 impl Row {
-    const NOTHING: Self = Self {
+    pub(crate) const NOTHING: Self = Self {
         kind: Kind::Null,
-        canonical: false,
+        canonical: true,
         escaped: false,
-        name: Name {
-            place: Place::Nowhere,
-            start: 0,
-            end: 0,
-        },
+        place: Place::Nowhere,
+        name_start: 0,
+        name_end: 0,
         start: 0,
         end: 0,
         count: 0,
         skip: 0,
-        first: 0,
-        next: 0,
+        order: IN_ORDER,
     };
+
+    pub(crate) fn name(&self) -> Name {
+        Name {
+            place: self.place,
+            start: self.name_start,
+            end: self.name_end,
+        }
+    }
 }
 
 /// INVARIANT: only spans that the reader found to be well-formed get here.

@@ -13,10 +13,13 @@
 extern crate alloc;
 
 mod admit;
+mod call;
 mod classification;
 mod cursor;
 mod digest;
 pub mod document;
+mod earliest;
+mod fault;
 mod interpret;
 mod limits;
 mod message;
@@ -28,6 +31,7 @@ mod profile_id;
 mod read;
 mod refusal;
 mod string;
+mod verdict;
 pub mod view;
 pub mod write;
 

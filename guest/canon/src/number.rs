@@ -1,7 +1,10 @@
-//! Number lexemes: what they are worth as integers.
+//! Number lexemes: where they end, and what they are worth as integers.
 //!
 //! No floating point anywhere: a component that computed with it could differ
 //! from its host in the last bit.
+
+use crate::Code;
+use crate::fault::{Stop, misplaced};
 
 /// The greatest integer that every JSON implementation carries: 2^53 - 1.
 const MAX_SAFE: i64 = 9_007_199_254_740_991;
@@ -40,30 +43,52 @@ pub(crate) fn safe_integer(lexeme: &[u8]) -> Option<i64> {
     integer(lexeme).filter(|value| (-MAX_SAFE..=MAX_SAFE).contains(value))
 }
 
-/// Whether a text is one number as RFC 8259 writes it.
-pub(crate) fn is_number(lexeme: &[u8]) -> bool {
-    let rest = lexeme.strip_prefix(b"-").unwrap_or(lexeme);
-    let rest = match rest {
-        [b'0', rest @ ..] => rest,
-        [b'1'..=b'9', rest @ ..] => skip_digits(rest),
-        _ => return false,
-    };
-    let rest = match rest {
-        [b'.', digit, rest @ ..] if digit.is_ascii_digit() => skip_digits(rest),
-        rest => rest,
-    };
-    let rest = match rest {
-        [b'e' | b'E', b'+' | b'-', digit, rest @ ..] | [b'e' | b'E', digit, rest @ ..]
-            if digit.is_ascii_digit() =>
-        {
-            skip_digits(rest)
-        }
-        rest => rest,
-    };
-    rest.is_empty()
+/// Finds the end of the number that begins at `start`: the first byte that
+/// does not continue it.
+pub(crate) fn scan(source: &[u8], start: usize, max_bytes: usize) -> Result<usize, Stop> {
+    // The byte that would be one too many decides, unless another did before.
+    let too_long = Stop::at(Code::Limit, start.saturating_add(max_bytes));
+    match grammar(source, start) {
+        Ok(end) if end - start > max_bytes => Err(too_long),
+        Err(at) if at - start > max_bytes => Err(too_long),
+        Ok(end) => Ok(end),
+        Err(at) => Err(misplaced(source, at)),
+    }
 }
 
-fn skip_digits(text: &[u8]) -> &[u8] {
-    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    text.get(digits..).unwrap_or_default()
+/// The end of a number, or the byte that stands where a digit must.
+fn grammar(source: &[u8], start: usize) -> Result<usize, usize> {
+    let mut at = start;
+    if source.get(at) == Some(&b'-') {
+        at += 1;
+    }
+    at = match source.get(at) {
+        Some(b'0') => at + 1,
+        _ => digits(source, at)?,
+    };
+    if source.get(at) == Some(&b'.') {
+        at = digits(source, at + 1)?;
+    }
+    if let Some(b'e' | b'E') = source.get(at) {
+        at += 1;
+        if let Some(b'+' | b'-') = source.get(at) {
+            at += 1;
+        }
+        at = digits(source, at)?;
+    }
+    Ok(at)
+}
+
+/// Steps over one digit or more.
+fn digits(source: &[u8], start: usize) -> Result<usize, usize> {
+    let mut at = start;
+    while source.get(at).is_some_and(u8::is_ascii_digit) {
+        at += 1;
+    }
+    if at == start { Err(at) } else { Ok(at) }
+}
+
+/// Whether a text is one number as RFC 8259 writes it.
+pub(crate) fn is_number(text: &[u8]) -> bool {
+    grammar(text, 0) == Ok(text.len())
 }

@@ -2,7 +2,8 @@
 
 use alloc::vec::Vec;
 
-use crate::document::Item;
+use crate::document::{InOrder, Item, Kind};
+use crate::string::{Piece, pieces};
 
 /// Appends a string as RFC 8785 writes it, quotes included.
 ///
@@ -14,9 +15,97 @@ pub fn string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
+/// A container that is being written.
+struct Open<'d> {
+    left: InOrder<'d>,
+    first: bool,
+    close: u8,
+}
+
 /// Appends a value in canonical form.
 pub(crate) fn value(out: &mut Vec<u8>, item: Item<'_>) {
-    out.extend_from_slice(item.raw());
+    let mut open: Vec<Open<'_>> = Vec::new();
+    let mut due = Some(item);
+    loop {
+        if let Some(item) = due.take() {
+            match item.kind() {
+                _ if item.is_canonical() => out.extend_from_slice(item.raw()),
+                Kind::Array => {
+                    out.push(b'[');
+                    open.push(Open {
+                        left: item.in_order(),
+                        first: true,
+                        close: b']',
+                    });
+                }
+                Kind::Object => {
+                    out.push(b'{');
+                    open.push(Open {
+                        left: item.in_order(),
+                        first: true,
+                        close: b'}',
+                    });
+                }
+                _ => respelled(out, item.raw()),
+            }
+        }
+        let Some(container) = open.last_mut() else {
+            return;
+        };
+        let Some(child) = container.left.next() else {
+            out.push(container.close);
+            open.pop();
+            continue;
+        };
+        if !container.first {
+            out.push(b',');
+        }
+        container.first = false;
+        name(out, child);
+        due = Some(child);
+    }
+}
+
+/// Appends the members, which come in canonical order, as one object.
+pub(crate) fn object<'d>(out: &mut Vec<u8>, members: impl Iterator<Item = Item<'d>>) {
+    out.push(b'{');
+    for (position, member) in members.enumerate() {
+        if position > 0 {
+            out.push(b',');
+        }
+        name(out, member);
+        value(out, member);
+    }
+    out.push(b'}');
+}
+
+/// Appends a member's name and the colon.
+fn name(out: &mut Vec<u8>, item: Item<'_>) {
+    let Some(name) = item.name_bytes() else {
+        return;
+    };
+    out.push(b'"');
+    if item.is_name_plain() {
+        out.extend_from_slice(name);
+    } else {
+        escaped(out, name);
+    }
+    out.extend_from_slice(b"\":");
+}
+
+/// Appends a string, of which the source's spelling is given, canonically.
+fn respelled(out: &mut Vec<u8>, raw: &[u8]) {
+    out.push(b'"');
+    let content = raw.get(1..raw.len().saturating_sub(1)).unwrap_or_default();
+    for piece in pieces(content) {
+        match piece {
+            Piece::Plain(run) => out.extend_from_slice(run),
+            Piece::Escaped(letter) => {
+                escaped(out, letter.encode_utf8(&mut [0; 4]).as_bytes());
+            }
+        }
+    }
+    out.push(b'"');
 }
 
 /// Appends the content of a string, escaped where it must be.
