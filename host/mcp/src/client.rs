@@ -1,0 +1,154 @@
+//! What a client says of itself: in `initialize`, or in each request's `_meta`.
+//!
+//! The client context is the canonical object that is digested and that policy
+//! sees as `context.client`. With sessions it holds, under the names of the
+//! modern revision, what was negotiated (`docs/spec/action-binding.md` §4).
+
+use countersign_canon::document::{Item, Kind};
+use countersign_canon::{Document, Limits};
+
+use crate::Revision;
+use crate::conformity::MessageFacts;
+use crate::json::Object;
+
+/// What the members of the modern `_meta` begin with.
+pub const PREFIX: &str = "io.modelcontextprotocol/";
+const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+const INFO: &str = "io.modelcontextprotocol/clientInfo";
+const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+const MEMBERS: [&str; 4] = [CAPABILITIES, INFO, LOG_LEVEL, VERSION];
+
+/// What `initialize` settled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Initialized {
+    /// The revision that the session speaks.
+    pub revision: Revision,
+    /// The canonical client context.
+    pub context: Vec<u8>,
+}
+
+/// Reads the canonical `params` of an `initialize` request; none where they
+/// lack the version, the capabilities or the client's name for itself.
+#[must_use]
+pub fn initialize(params: &[u8]) -> Option<Initialized> {
+    let document = Document::read(params, Limits::STANDARD).ok()?;
+    let root = document.root();
+    let revision = Revision::negotiate(&root.get("protocolVersion")?.text()?);
+    let object = |name: &str| root.get(name).filter(|item| item.kind() == Kind::Object);
+    let context = Object::new()
+        .raw(CAPABILITIES, &object("capabilities")?.canonical())
+        .raw(INFO, &object("clientInfo")?.canonical())
+        .text(VERSION, revision.as_str())
+        .finish();
+    Some(Initialized { revision, context })
+}
+
+/// What a message other than `tools/call` says, as far as headers mirror it.
+/// `document` is that of its canonical `params`, where it has any.
+#[derive(Debug)]
+pub struct Mirrored {
+    name: Option<String>,
+    version: Option<String>,
+    complete: bool,
+    modern: bool,
+}
+
+impl Mirrored {
+    /// Of a request or notification, from its canonical `params`.
+    #[must_use]
+    pub fn of_params(method: &str, params: Option<&[u8]>) -> Self {
+        let document = params.and_then(|bytes| Document::read(bytes, Limits::STANDARD).ok());
+        let root = document.as_ref().map(Document::root);
+        let field = match method {
+            "prompts/get" => Some("name"),
+            "resources/read" | "resources/subscribe" | "resources/unsubscribe" => Some("uri"),
+            "tasks/get" | "tasks/update" | "tasks/cancel" => Some("taskId"),
+            _ => None,
+        };
+        let name = field.and_then(|field| root?.get(field)?.text()).map(Into::into);
+        Self { name, ..Self::of_meta(root.and_then(|root| root.get("_meta"))) }
+    }
+
+    /// Of a `tools/call`, from its tool and its canonical client context.
+    #[must_use]
+    pub fn of_call(tool: &str, client: &[u8]) -> Self {
+        let document = Document::read(client, Limits::STANDARD).ok();
+        let meta = Self::of_meta(document.as_ref().map(Document::root));
+        Self { name: Some(tool.to_owned()), ..meta }
+    }
+
+    fn of_meta(meta: Option<Item<'_>>) -> Self {
+        let member = |name: &str| meta.and_then(|meta| meta.get(name));
+        let version = member(VERSION).and_then(Item::text).map(std::borrow::Cow::into_owned);
+        Self {
+            name: None,
+            complete: version.is_some()
+                && member(CAPABILITIES).is_some_and(|item| item.kind() == Kind::Object),
+            version,
+            modern: MEMBERS.into_iter().any(|name| member(name).is_some()),
+        }
+    }
+
+    /// The facts that headers are compared with.
+    #[must_use]
+    pub fn facts<'a>(&'a self, method: &'a str, is_request: bool) -> MessageFacts<'a> {
+        MessageFacts {
+            method: Some(method),
+            is_request,
+            name: self.name.as_deref(),
+            meta_version: self.version.as_deref(),
+            meta_complete: self.complete,
+            meta_modern: self.modern,
+        }
+    }
+}
+
+/// The facts of a reply, which no header mirrors.
+pub const REPLY: MessageFacts<'static> = MessageFacts {
+    method: None,
+    is_request: false,
+    name: None,
+    meta_version: None,
+    meta_complete: false,
+    meta_modern: false,
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn initialize_gives_the_context_under_its_modern_names() {
+        let params = br#"{"capabilities":{"x":1.0},"clientInfo":{"name":"c"},"protocolVersion":"2025-06-18"}"#;
+        let initialized = initialize(params).unwrap();
+        assert_eq!(initialized.revision, Revision::R2025_06_18);
+        assert_eq!(
+            String::from_utf8(initialized.context).unwrap(),
+            r#"{"io.modelcontextprotocol/clientCapabilities":{"x":1.0},"io.modelcontextprotocol/clientInfo":{"name":"c"},"io.modelcontextprotocol/protocolVersion":"2025-06-18"}"#
+        );
+        for params in [
+            r#"{}"#,
+            r#"{"capabilities":{},"clientInfo":{"name":"c"}}"#,
+            r#"{"capabilities":[],"clientInfo":{},"protocolVersion":"2025-06-18"}"#,
+            r#"{"capabilities":{},"protocolVersion":"2025-06-18"}"#,
+        ] {
+            assert_eq!(initialize(params.as_bytes()), None, "{params}");
+        }
+    }
+
+    #[test]
+    fn a_message_mirrors_its_name_and_its_modern_meta() {
+        let params = br#"{"_meta":{"io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/protocolVersion":"2026-07-28"},"uri":"file:///x"}"#;
+        let mirrored = Mirrored::of_params("resources/read", Some(params));
+        let facts = mirrored.facts("resources/read", true);
+        assert_eq!(facts.name, Some("file:///x"));
+        assert_eq!(facts.meta_version, Some("2026-07-28"));
+        assert!(facts.meta_complete && facts.meta_modern);
+        let plain = Mirrored::of_params("tools/list", None);
+        assert!(!plain.facts("tools/list", true).meta_modern);
+        let partial = Mirrored::of_call("t", br#"{"io.modelcontextprotocol/logLevel":"debug"}"#);
+        let facts = partial.facts("tools/call", true);
+        assert_eq!((facts.name, facts.meta_complete, facts.meta_modern), (Some("t"), false, true));
+    }
+}

@@ -1,0 +1,373 @@
+//! The stable codes of everything the gateway refuses or cannot answer.
+//!
+//! The text is the contract; each has a page `docs/errors/<code>.md`. Numbers
+//! lie outside −32768..−32000, which JSON-RPC reserves, except where MCP itself
+//! prescribes one. Codes of a profile's refusals are those of
+//! [`countersign_canon::Code`].
+
+use std::fmt;
+
+use countersign_canon::{Classification, Code as Admission};
+
+/// Why a request was not answered with an upstream's result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ErrorCode {
+    /// A profile does not admit the message.
+    NotAdmitted(Admission),
+
+    // The front: before anything was read.
+    /// No credential, or one that names no agent.
+    Unauthenticated,
+    /// The `Host` header is not one that the gateway answers to.
+    HostNotAllowed,
+    /// The `Origin` header is not one that may call the gateway.
+    OriginNotAllowed,
+    /// No upstream is configured under that path.
+    UnknownServer,
+    /// Only what this revision's transport defines is answered.
+    MethodNotAllowed,
+    /// The client accepts neither JSON nor an event stream.
+    NotAcceptable,
+    /// The body is not plain UTF-8 JSON.
+    UnsupportedMediaType,
+    /// The body broke off or came too slowly.
+    BodyUnreadable,
+    /// More requests than the agent's rate.
+    RateLimited,
+    /// The gateway is shutting down.
+    ShuttingDown,
+
+    // The protocol.
+    /// A header contradicts the body, the session or another header.
+    HeaderMismatch,
+    /// A version that the gateway does not speak.
+    UnsupportedVersion,
+    /// `_meta` lacks what this revision requires.
+    MissingMeta,
+    /// A request that needs a session came without one.
+    SessionRequired,
+    /// No such session, or it has ended, or it is another agent's.
+    UnknownSession,
+    /// A request with this id is still in flight in this session.
+    DuplicateId,
+    /// A method that the gateway does not support.
+    MethodNotSupported,
+    /// A reply to nothing that was asked.
+    UnsolicitedReply,
+
+    // The way of a call.
+    /// An `execution_id` is required here.
+    ExecutionIdRequired,
+    /// The upstream offers no such tool.
+    UnknownTool,
+    /// A policy forbids it, none permits it, or one could not be evaluated.
+    PolicyDenied,
+    /// The execution is still open.
+    InFlight,
+    /// The execution is settled.
+    Replay,
+    /// The execution is blocked until an operator resolves it.
+    Blocked,
+    /// The identifier belongs to something else.
+    Collision,
+    /// It was recorded under a profile that cannot be compared.
+    Incomparable,
+    /// It answers a round that was never asked.
+    ContinuationMismatch,
+    /// A round asked before, of an execution still open.
+    RoundReplay,
+    /// The execution has had as many rounds as it may have.
+    RoundLimit,
+    /// A state of a round that was not issued to this agent.
+    UnknownState,
+    /// Too many calls at once, or the ledger's queue is full.
+    Overloaded,
+    /// The agent has as many executions on record as it may have.
+    ExecutionQuota,
+    /// The ledger cannot be reached; nothing was sent.
+    LedgerUnavailable,
+    /// The ledger is older than its anchor; nothing is admitted.
+    LedgerRolledBack,
+    /// A profile trapped, or contradicted what the host computed.
+    ProfileFault,
+
+    // After the reservation.
+    /// The upstream cannot be reached, and no byte of the call was sent.
+    UpstreamUnavailable,
+    /// Bytes may have left, and no authoritative answer came.
+    OutcomeUnknown,
+    /// The answer came but could not be recorded.
+    SettlementFailed,
+    /// A fault of the gateway's own.
+    Internal,
+}
+
+impl ErrorCode {
+    /// Every code, with a profile's refusals once for each of theirs.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Admission::ALL.into_iter().map(Self::NotAdmitted).chain(OWN)
+    }
+
+    /// The code as it is written in errors, entries and docs.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NotAdmitted(code) => code.as_str(),
+            Self::Unauthenticated => "unauthenticated",
+            Self::HostNotAllowed => "host-not-allowed",
+            Self::OriginNotAllowed => "origin-not-allowed",
+            Self::UnknownServer => "unknown-server",
+            Self::MethodNotAllowed => "method-not-allowed",
+            Self::NotAcceptable => "not-acceptable",
+            Self::UnsupportedMediaType => "unsupported-media-type",
+            Self::BodyUnreadable => "body-unreadable",
+            Self::RateLimited => "rate-limited",
+            Self::ShuttingDown => "shutting-down",
+            Self::HeaderMismatch => "header-mismatch",
+            Self::UnsupportedVersion => "unsupported-version",
+            Self::MissingMeta => "missing-meta",
+            Self::SessionRequired => "session-required",
+            Self::UnknownSession => "unknown-session",
+            Self::DuplicateId => "duplicate-id",
+            Self::MethodNotSupported => "method-not-supported",
+            Self::UnsolicitedReply => "unsolicited-reply",
+            Self::ExecutionIdRequired => "execution-id-required",
+            Self::UnknownTool => "unknown-tool",
+            Self::PolicyDenied => "policy-denied",
+            Self::InFlight => "in-flight",
+            Self::Replay => "replay",
+            Self::Blocked => "blocked",
+            Self::Collision => "collision",
+            Self::Incomparable => "incomparable",
+            Self::ContinuationMismatch => "continuation-mismatch",
+            Self::RoundReplay => "round-replay",
+            Self::RoundLimit => "round-limit",
+            Self::UnknownState => "unknown-state",
+            Self::Overloaded => "overloaded",
+            Self::ExecutionQuota => "execution-quota",
+            Self::LedgerUnavailable => "ledger-unavailable",
+            Self::LedgerRolledBack => "ledger-rolled-back",
+            Self::ProfileFault => "profile-fault",
+            Self::UpstreamUnavailable => "upstream-unavailable",
+            Self::OutcomeUnknown => "outcome-unknown",
+            Self::SettlementFailed => "settlement-failed",
+            Self::Internal => "internal",
+        }
+    }
+
+    /// The JSON-RPC number. Those of ours lie in −31999..−31000.
+    #[must_use]
+    pub const fn number(self) -> i32 {
+        match self {
+            // As MCP 2026-07-28 and JSON-RPC prescribe.
+            Self::HeaderMismatch => -32020,
+            Self::UnsupportedVersion => -32022,
+            Self::MissingMeta => -32602,
+            Self::MethodNotSupported => -32601,
+
+            // A discriminant of a field-less enum: 0 to 9.
+            Self::NotAdmitted(code) => -31000 - code as i32,
+
+            Self::Unauthenticated => -31020,
+            Self::HostNotAllowed => -31021,
+            Self::OriginNotAllowed => -31022,
+            Self::UnknownServer => -31023,
+            Self::MethodNotAllowed => -31024,
+            Self::NotAcceptable => -31025,
+            Self::UnsupportedMediaType => -31026,
+            Self::BodyUnreadable => -31027,
+            Self::RateLimited => -31028,
+            Self::ShuttingDown => -31029,
+            Self::SessionRequired => -31033,
+            Self::UnknownSession => -31034,
+            Self::DuplicateId => -31035,
+            Self::UnsolicitedReply => -31037,
+
+            Self::ExecutionIdRequired => -31050,
+            Self::UnknownTool => -31051,
+            Self::PolicyDenied => -31052,
+            Self::InFlight => -31053,
+            Self::Replay => -31054,
+            Self::Blocked => -31055,
+            Self::Collision => -31056,
+            Self::Incomparable => -31057,
+            Self::ContinuationMismatch => -31058,
+            Self::RoundReplay => -31059,
+            Self::RoundLimit => -31060,
+            Self::UnknownState => -31061,
+            Self::Overloaded => -31070,
+            Self::ExecutionQuota => -31071,
+            Self::LedgerUnavailable => -31072,
+            Self::LedgerRolledBack => -31073,
+            Self::ProfileFault => -31074,
+            Self::UpstreamUnavailable => -31080,
+            Self::OutcomeUnknown => -31081,
+            Self::SettlementFailed => -31082,
+            Self::Internal => -31090,
+        }
+    }
+
+    /// One sentence for the caller, without a full stop; it says nothing that
+    /// is internal to the gateway.
+    #[must_use]
+    pub const fn message(self) -> &'static str {
+        match self {
+            Self::NotAdmitted(_) => "the message is not admitted",
+            Self::Unauthenticated => "no credential that names an agent",
+            Self::HostNotAllowed => "the `Host` header is not allowed",
+            Self::OriginNotAllowed => "the `Origin` header is not allowed",
+            Self::UnknownServer => "no server is configured under this path",
+            Self::MethodNotAllowed => "the HTTP method is not part of this revision's transport",
+            Self::NotAcceptable => "`Accept` allows neither JSON nor an event stream",
+            Self::UnsupportedMediaType => "the body must be unencoded `application/json` in UTF-8",
+            Self::BodyUnreadable => "the body broke off or came too slowly",
+            Self::RateLimited => "too many requests",
+            Self::ShuttingDown => "the gateway is shutting down",
+            Self::HeaderMismatch => "a header contradicts the message or the session",
+            Self::UnsupportedVersion => "unsupported protocol version",
+            Self::MissingMeta => "`_meta` lacks what this protocol version requires",
+            Self::SessionRequired => "this request needs a session",
+            Self::UnknownSession => "no such session",
+            Self::DuplicateId => "a request with this id is in flight in this session",
+            Self::MethodNotSupported => "method not supported",
+            Self::UnsolicitedReply => "a reply to nothing that was asked",
+            Self::ExecutionIdRequired => "this call needs an `execution_id`",
+            Self::UnknownTool => "the server offers no such tool",
+            Self::PolicyDenied => "policy does not permit this call",
+            Self::InFlight => "the execution is still open",
+            Self::Replay => "the execution is settled and is not run again",
+            Self::Blocked => "the execution is blocked until an operator resolves it",
+            Self::Collision => "the `execution_id` belongs to another call",
+            Self::Incomparable => "the `execution_id` was recorded under another profile",
+            Self::ContinuationMismatch => "the continuation answers no round that was asked",
+            Self::RoundReplay => "this round was asked before",
+            Self::RoundLimit => "the execution has had as many rounds as it may have",
+            Self::UnknownState => "the state was not issued to this agent",
+            Self::Overloaded => "too many calls at once",
+            Self::ExecutionQuota => "the agent has too many executions on record",
+            Self::LedgerUnavailable => "the ledger is unavailable, and nothing was sent",
+            Self::LedgerRolledBack => "the ledger was rolled back, and nothing is admitted",
+            Self::ProfileFault => "the profile failed on this message",
+            Self::UpstreamUnavailable => "the server is unavailable, and the call was not sent",
+            Self::OutcomeUnknown => "the call may have run, and no authoritative answer came",
+            Self::SettlementFailed => "the call was answered, and the outcome is not recorded yet",
+            Self::Internal => "internal fault",
+        }
+    }
+}
+
+/// The code under which a classification that does not go past is refused;
+/// none for what goes on.
+#[must_use]
+pub const fn refused_as(classification: Classification) -> Option<ErrorCode> {
+    match classification {
+        Classification::Fresh | Classification::Continuation => None,
+        Classification::InFlight => Some(ErrorCode::InFlight),
+        Classification::ContinuationMismatch => Some(ErrorCode::ContinuationMismatch),
+        Classification::RoundReplay => Some(ErrorCode::RoundReplay),
+        Classification::Replay(_) => Some(ErrorCode::Replay),
+        Classification::Blocked => Some(ErrorCode::Blocked),
+        Classification::Collision(_) => Some(ErrorCode::Collision),
+        Classification::Incomparable => Some(ErrorCode::Incomparable),
+    }
+}
+
+const OWN: [ErrorCode; 39] = [
+    ErrorCode::Unauthenticated,
+    ErrorCode::HostNotAllowed,
+    ErrorCode::OriginNotAllowed,
+    ErrorCode::UnknownServer,
+    ErrorCode::MethodNotAllowed,
+    ErrorCode::NotAcceptable,
+    ErrorCode::UnsupportedMediaType,
+    ErrorCode::BodyUnreadable,
+    ErrorCode::RateLimited,
+    ErrorCode::ShuttingDown,
+    ErrorCode::HeaderMismatch,
+    ErrorCode::UnsupportedVersion,
+    ErrorCode::MissingMeta,
+    ErrorCode::SessionRequired,
+    ErrorCode::UnknownSession,
+    ErrorCode::DuplicateId,
+    ErrorCode::MethodNotSupported,
+    ErrorCode::UnsolicitedReply,
+    ErrorCode::ExecutionIdRequired,
+    ErrorCode::UnknownTool,
+    ErrorCode::PolicyDenied,
+    ErrorCode::InFlight,
+    ErrorCode::Replay,
+    ErrorCode::Blocked,
+    ErrorCode::Collision,
+    ErrorCode::Incomparable,
+    ErrorCode::ContinuationMismatch,
+    ErrorCode::RoundReplay,
+    ErrorCode::RoundLimit,
+    ErrorCode::UnknownState,
+    ErrorCode::Overloaded,
+    ErrorCode::ExecutionQuota,
+    ErrorCode::LedgerUnavailable,
+    ErrorCode::LedgerRolledBack,
+    ErrorCode::ProfileFault,
+    ErrorCode::UpstreamUnavailable,
+    ErrorCode::OutcomeUnknown,
+    ErrorCode::SettlementFailed,
+    ErrorCode::Internal,
+];
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn no_two_codes_share_a_text_or_a_number() {
+        let texts: HashSet<_> = ErrorCode::all().map(ErrorCode::as_str).collect();
+        let numbers: HashSet<_> = ErrorCode::all().map(ErrorCode::number).collect();
+        assert_eq!(texts.len(), ErrorCode::all().count());
+        assert_eq!(numbers.len(), ErrorCode::all().count());
+    }
+
+    #[test]
+    fn only_what_the_protocol_prescribes_lies_in_the_reserved_range() {
+        let reserved: Vec<_> = ErrorCode::all()
+            .filter(|code| (-32768..=-32000).contains(&code.number()))
+            .map(ErrorCode::as_str)
+            .collect();
+        assert_eq!(
+            reserved,
+            ["header-mismatch", "unsupported-version", "missing-meta", "method-not-supported"]
+        );
+    }
+
+    #[test]
+    fn a_text_code_is_lower_case_words_joined_by_hyphens() {
+        for code in ErrorCode::all() {
+            assert!(code.as_str().bytes().all(|b| b.is_ascii_lowercase() || b == b'-'), "{code}");
+            assert!(!code.message().ends_with('.'), "{code}");
+        }
+    }
+
+    #[test]
+    fn only_fresh_and_continuation_go_past_classification() {
+        for (classification, code) in [
+            (Classification::Fresh, None),
+            (Classification::Continuation, None),
+            (Classification::InFlight, Some("in-flight")),
+            (Classification::ContinuationMismatch, Some("continuation-mismatch")),
+            (Classification::RoundReplay, Some("round-replay")),
+            (Classification::Replay(countersign_canon::Outcome::Succeeded), Some("replay")),
+            (Classification::Blocked, Some("blocked")),
+            (Classification::Collision(countersign_canon::Difference::default()), Some("collision")),
+            (Classification::Incomparable, Some("incomparable")),
+        ] {
+            assert_eq!(refused_as(classification).map(ErrorCode::as_str), code);
+        }
+    }
+}

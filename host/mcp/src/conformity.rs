@@ -1,0 +1,233 @@
+//! Whether the headers fit the message and the session.
+//!
+//! No downgrade by confusion: what only a modern revision knows is refused
+//! under a legacy or absent version header, and so is a version that differs
+//! from the session's (`docs/spec/protocol.md` §1).
+
+use thiserror::Error;
+
+use crate::{ErrorCode, Headers, Revision};
+
+/// What the message itself says, as far as headers mirror it.
+#[derive(Clone, Copy, Debug)]
+pub struct MessageFacts<'a> {
+    /// Its method; none for a reply.
+    pub method: Option<&'a str>,
+    /// Whether it expects an answer.
+    pub is_request: bool,
+    /// What `Mcp-Name` must say, where the method has such a name.
+    pub name: Option<&'a str>,
+    /// `_meta["io.modelcontextprotocol/protocolVersion"]`, where it is a text.
+    pub meta_version: Option<&'a str>,
+    /// Whether `_meta` holds that member and the client's capabilities.
+    pub meta_complete: bool,
+    /// Whether `_meta` holds any member that only 2026-07-28 knows.
+    pub meta_modern: bool,
+}
+
+/// Headers that do not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("{problem}")]
+pub struct Misfit {
+    code: ErrorCode,
+    problem: &'static str,
+}
+
+impl Misfit {
+    /// The stable code.
+    #[must_use]
+    pub const fn code(self) -> ErrorCode {
+        self.code
+    }
+
+    /// What does not fit, for the caller.
+    #[must_use]
+    pub const fn problem(self) -> &'static str {
+        self.problem
+    }
+}
+
+const fn mismatch(problem: &'static str) -> Misfit {
+    Misfit { code: ErrorCode::HeaderMismatch, problem }
+}
+
+/// Says under which revision a message is to be understood.
+///
+/// `session` is the revision that the session negotiated, where the request
+/// names a session that exists. `initialize` is exempt from the version
+/// header, since it is what negotiates it.
+///
+/// # Errors
+/// [`Misfit`] where headers, message and session contradict each other.
+pub fn revision(
+    headers: &Headers,
+    facts: &MessageFacts<'_>,
+    session: Option<Revision>,
+) -> Result<Revision, Misfit> {
+    let stated = headers.version.unwrap_or(Revision::R2025_03_26);
+    if stated.has_sessions() {
+        legacy(headers, facts, stated, session)?;
+    } else {
+        modern(headers, facts)?;
+    }
+    Ok(stated)
+}
+
+fn legacy(
+    headers: &Headers,
+    facts: &MessageFacts<'_>,
+    stated: Revision,
+    session: Option<Revision>,
+) -> Result<(), Misfit> {
+    if headers.has_routing() {
+        return Err(mismatch("a routing header under a legacy or absent `MCP-Protocol-Version`"));
+    }
+    if facts.meta_modern {
+        return Err(mismatch("modern `_meta` under a legacy or absent `MCP-Protocol-Version`"));
+    }
+    if facts.method != Some("initialize") && session.is_some_and(|agreed| agreed != stated) {
+        return Err(mismatch("`MCP-Protocol-Version` differs from the session's"));
+    }
+    Ok(())
+}
+
+fn modern(headers: &Headers, facts: &MessageFacts<'_>) -> Result<(), Misfit> {
+    let stated = headers.version.map(Revision::as_str);
+    if facts.is_request && !facts.meta_complete {
+        return Err(Misfit {
+            code: ErrorCode::MissingMeta,
+            problem: "`_meta` lacks the protocol version or the client's capabilities",
+        });
+    }
+    if facts.meta_version.is_some() && facts.meta_version != stated {
+        return Err(mismatch("`MCP-Protocol-Version` differs from the one in `_meta`"));
+    }
+    if facts.method.is_none() {
+        return Ok(());
+    }
+    if headers.method.as_deref() != facts.method {
+        return Err(mismatch("`Mcp-Method` is missing or differs from the message's method"));
+    }
+    if headers.name.as_deref() != facts.name {
+        return Err(mismatch("`Mcp-Name` is missing or differs from what the message names"));
+    }
+    Ok(())
+}
+
+/// Whether the `Mcp-Param-*` headers are those that the tool's schema asks
+/// for, with the values that the arguments have.
+///
+/// `declared` lists the header names that the schema annotates, in lower case
+/// and without the prefix, each with the argument's value as text where the
+/// argument is present and not null.
+///
+/// # Errors
+/// [`Misfit`] where one is missing, not declared, or of another value.
+pub fn parameters(
+    headers: &Headers,
+    declared: &[(String, Option<String>)],
+) -> Result<(), Misfit> {
+    let sent = |name: &str| headers.params.iter().find(|(n, _)| n == name).map(|(_, v)| v);
+    for (name, value) in declared {
+        match (sent(name), value) {
+            (None, None) => {}
+            (Some(sent), Some(value)) if same(sent, value) => {}
+            _ => return Err(mismatch("an `Mcp-Param-` header is missing or differs")),
+        }
+    }
+    if headers.params.iter().any(|(name, _)| !declared.iter().any(|(known, _)| known == name)) {
+        return Err(mismatch("an `Mcp-Param-` header that the tool does not declare"));
+    }
+    Ok(())
+}
+
+/// Integers are compared as integers, everything else as text.
+fn same(sent: &str, value: &str) -> bool {
+    sent == value
+        || matches!((sent.parse::<i64>(), value.parse::<i64>()), (Ok(a), Ok(b)) if a == b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(version: Option<Revision>, method: Option<&str>, name: Option<&str>) -> Headers {
+        Headers {
+            version,
+            session: None,
+            method: method.map(str::to_owned),
+            name: name.map(str::to_owned),
+            params: Vec::new(),
+        }
+    }
+
+    const CALL: MessageFacts<'_> = MessageFacts {
+        method: Some("tools/call"),
+        is_request: true,
+        name: Some("transfer"),
+        meta_version: None,
+        meta_complete: false,
+        meta_modern: false,
+    };
+    const MODERN: MessageFacts<'_> = MessageFacts {
+        meta_version: Some("2026-07-28"),
+        meta_complete: true,
+        meta_modern: true,
+        ..CALL
+    };
+    const NEW: Option<Revision> = Some(Revision::R2026_07_28);
+    const OLD: Option<Revision> = Some(Revision::R2025_11_25);
+    const M: Option<&str> = Some("tools/call");
+    const N: Option<&str> = Some("transfer");
+
+    #[test]
+    fn headers_and_message_must_tell_one_story() {
+        use ErrorCode::{HeaderMismatch, MissingMeta};
+        let other = MessageFacts { meta_version: Some("2025-11-25"), ..MODERN };
+        let cases = [
+            ("legacy, in its session", headers(OLD, None, None), CALL, OLD, Ok("2025-11-25")),
+            ("absent means 2025-03-26", headers(None, None, None), CALL, None, Ok("2025-03-26")),
+            ("absent in a newer session", headers(None, None, None), CALL, OLD, Err(HeaderMismatch)),
+            ("a version not the session's", headers(OLD, None, None), CALL,
+             Some(Revision::R2025_06_18), Err(HeaderMismatch)),
+            ("legacy with Mcp-Method", headers(OLD, M, None), CALL, OLD, Err(HeaderMismatch)),
+            ("absent with Mcp-Name", headers(None, None, N), CALL, None, Err(HeaderMismatch)),
+            ("legacy with modern _meta", headers(OLD, None, None), MODERN, OLD, Err(HeaderMismatch)),
+            ("absent with modern _meta", headers(None, None, None), MODERN, None,
+             Err(HeaderMismatch)),
+            ("modern", headers(NEW, M, N), MODERN, None, Ok("2026-07-28")),
+            ("modern without _meta", headers(NEW, M, N), CALL, None, Err(MissingMeta)),
+            ("modern, _meta says otherwise", headers(NEW, M, N), other, None, Err(HeaderMismatch)),
+            ("modern without Mcp-Method", headers(NEW, None, N), MODERN, None, Err(HeaderMismatch)),
+            ("modern, another method", headers(NEW, Some("tools/list"), N), MODERN, None,
+             Err(HeaderMismatch)),
+            ("modern without Mcp-Name", headers(NEW, M, None), MODERN, None, Err(HeaderMismatch)),
+            ("modern, another tool", headers(NEW, M, Some("Transfer")), MODERN, None,
+             Err(HeaderMismatch)),
+        ];
+        for (case, headers, facts, session, expected) in cases {
+            let got = revision(&headers, &facts, session);
+            assert_eq!(got.map(Revision::as_str).map_err(Misfit::code), expected, "{case}");
+        }
+    }
+
+    #[test]
+    fn a_parameter_header_is_declared_and_equals_its_argument() {
+        let declared = |value: Option<&str>| [("region".to_owned(), value.map(str::to_owned))];
+        for (case, sent, value, fits) in [
+            ("equal", Some("eu"), Some("eu"), true),
+            ("both absent", None, None, true),
+            ("an integer in another spelling", Some("+7"), Some("7"), true),
+            ("missing", None, Some("eu"), false),
+            ("of an absent argument", Some("eu"), None, false),
+            ("another value", Some("us"), Some("eu"), false),
+        ] {
+            let mut headers = headers(NEW, M, N);
+            headers.params = sent.map(|s| ("region".to_owned(), s.to_owned())).into_iter().collect();
+            assert_eq!(parameters(&headers, &declared(value)).is_ok(), fits, "{case}");
+        }
+        let mut headers = headers(NEW, M, N);
+        headers.params = vec![("zone".to_owned(), "1".to_owned())];
+        assert!(parameters(&headers, &[]).is_err(), "one that nobody declared");
+    }
+}

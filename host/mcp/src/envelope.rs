@@ -1,0 +1,184 @@
+//! The messages that the gateway sends, spliced from bytes.
+//!
+//! The canonical action goes upstream as it is: its members become `params`,
+//! and only `_meta` gains what the gateway itself mints. Nothing is parsed
+//! into a tree on the way (`docs/spec/action-binding.md` §1).
+
+use countersign_canon::Id;
+use thiserror::Error;
+
+use crate::json::{self, Object};
+
+/// What the gateway adds to a call of its own.
+#[derive(Clone, Debug, Default)]
+pub struct Additions<'a> {
+    /// Members of `_meta`, each a name and a JSON value. The action has none
+    /// of these names, since `admit` takes them out.
+    pub meta: Vec<(&'a str, Vec<u8>)>,
+    /// The canonical object of `inputResponses` and `requestState`, if this is
+    /// a continuation.
+    pub continuation: Option<&'a [u8]>,
+}
+
+/// Bytes that are no canonical action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("not a canonical action")]
+pub struct NotAnAction;
+
+/// The request that carries a canonical action upstream.
+///
+/// # Errors
+/// [`NotAnAction`] for bytes that no profile gave.
+pub fn tool_call(
+    id: u64,
+    action: &[u8],
+    additions: &Additions<'_>,
+) -> Result<Vec<u8>, NotAnAction> {
+    let mut params = Vec::with_capacity(action.len() + 256);
+    params.push(b'{');
+    let mut meta: &[u8] = b"{}";
+    for (name, value) in json::members(action).ok_or(NotAnAction)? {
+        match name {
+            b"\"method\"" => {}
+            b"\"_meta\"" => meta = value,
+            _ => member(&mut params, name, value),
+        }
+    }
+    if let Some(continuation) = additions.continuation {
+        for (name, value) in json::members(continuation).ok_or(NotAnAction)? {
+            member(&mut params, name, value);
+        }
+    }
+    let meta = extend(meta, &additions.meta).ok_or(NotAnAction)?;
+    if !json::is_empty(&meta) {
+        member(&mut params, b"\"_meta\"", &meta);
+    }
+    params.push(b'}');
+    Ok(message(Some(id), "tools/call", Some(&params)))
+}
+
+/// A message of the gateway's own to an upstream: a request with an id, a
+/// notification without one. `params` is JSON already.
+#[must_use]
+pub fn message(id: Option<u64>, method: &str, params: Option<&[u8]>) -> Vec<u8> {
+    let mut object = Object::new().text("jsonrpc", "2.0");
+    if let Some(id) = id {
+        object = object.raw("id", id.to_string().as_bytes());
+    }
+    object = object.text("method", method);
+    if let Some(params) = params {
+        object = object.raw("params", params);
+    }
+    object.finish()
+}
+
+/// The response to a request; `result` is JSON already.
+#[must_use]
+pub fn result(id: &Id, result: &[u8]) -> Vec<u8> {
+    response(&json::id(Some(id)), "result", result)
+}
+
+/// The response to a request of an upstream, whose id is given as it wrote it.
+#[must_use]
+pub fn empty_result(id_raw: &[u8]) -> Vec<u8> {
+    response(id_raw, "result", b"{}")
+}
+
+/// Says to an upstream that its request is not supported.
+#[must_use]
+pub fn not_supported(id_raw: &[u8]) -> Vec<u8> {
+    response(id_raw, "error", br#"{"code":-32601,"message":"method not supported"}"#)
+}
+
+/// The response to a request that an upstream answered with an error; `error`
+/// is JSON already.
+#[must_use]
+pub fn error(id: &Id, error: &[u8]) -> Vec<u8> {
+    response(&json::id(Some(id)), "error", error)
+}
+
+/// A progress notification for the client: the upstream's own `params` with
+/// the client's token in place of the gateway's. `others` are the members of
+/// the upstream's `params` except the token.
+#[must_use]
+pub fn progress(token: &[u8], others: &[(String, Vec<u8>)]) -> Vec<u8> {
+    let mut params = Object::new().raw("progressToken", token);
+    for (name, value) in others {
+        params = params.raw(name, value);
+    }
+    message(None, "notifications/progress", Some(&params.finish()))
+}
+
+/// The member of a canonical object by its name, which needs no escapes.
+#[must_use]
+pub fn member_of<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    let quoted = format!("\"{name}\"");
+    let members = json::members(object)?;
+    members.into_iter().find(|(n, _)| *n == quoted.as_bytes()).map(|(_, value)| value)
+}
+
+fn response(id: &[u8], kind: &str, value: &[u8]) -> Vec<u8> {
+    Object::new().text("jsonrpc", "2.0").raw("id", id).raw(kind, value).finish()
+}
+
+fn member(object: &mut Vec<u8>, quoted: &[u8], value: &[u8]) {
+    if object.len() > 1 {
+        object.push(b',');
+    }
+    object.extend_from_slice(quoted);
+    object.push(b':');
+    object.extend_from_slice(value);
+}
+
+fn extend(object: &[u8], additions: &[(&str, Vec<u8>)]) -> Option<Vec<u8>> {
+    let mut out = object.strip_suffix(b"}")?.to_vec();
+    for (name, value) in additions {
+        let mut quoted = Vec::new();
+        countersign_canon::write::string(&mut quoted, name);
+        member(&mut out, &quoted, value);
+    }
+    out.push(b'}');
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(action: &str, additions: &Additions<'_>) -> String {
+        String::from_utf8(tool_call(7, action.as_bytes(), additions).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn an_action_goes_upstream_with_every_digit_that_the_caller_wrote() {
+        let action = r#"{"arguments":{"a":1.0,"b":-0,"c":1e400,"d":123456789012345678901234567890},"method":"tools/call","name":"t"}"#;
+        assert_eq!(
+            call(action, &Additions::default()),
+            r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"arguments":{"a":1.0,"b":-0,"c":1e400,"d":123456789012345678901234567890},"name":"t"}}"#
+        );
+    }
+
+    #[test]
+    fn what_the_gateway_mints_joins_the_callers_meta_and_replaces_nothing() {
+        let additions = Additions {
+            meta: vec![("countersign.dev/call_id", br#""c1""#.to_vec())],
+            continuation: Some(br#"{"inputResponses":{"q":{"x":1.0}},"requestState":"s"}"#),
+        };
+        assert_eq!(
+            call(r#"{"_meta":{"k":{"n":1.0}},"method":"tools/call","name":"t"}"#, &additions),
+            r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"t","inputResponses":{"q":{"x":1.0}},"requestState":"s","_meta":{"k":{"n":1.0},"countersign.dev/call_id":"c1"}}}"#
+        );
+        let without = call(r#"{"method":"tools/call","name":"t","task":{}}"#, &Additions::default());
+        assert_eq!(
+            without,
+            r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"t","task":{}}}"#
+        );
+    }
+
+    #[test]
+    fn bytes_that_no_profile_gave_are_not_sent() {
+        for bytes in ["", "[]", r#"{"name": "t"}x"#, r#"{"name""#] {
+            assert!(tool_call(1, bytes.as_bytes(), &Additions::default()).is_err(), "{bytes}");
+        }
+    }
+}
