@@ -1,0 +1,156 @@
+//! Writes a bundle as it goes, in constant memory.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+
+use countersign_canon::{Digest, ProfileId};
+
+use super::container::{self, BundleError};
+use super::{Manifest, Proof};
+use crate::Entry;
+
+/// A chunk is written when it has grown to this many bytes; well below the
+/// limit, so that one more line never goes over it.
+const CHUNK_BYTES: usize = 2 << 20;
+
+/// Writes the members of a bundle in order: the manifest, entries, and, at any
+/// time before [`Writer::finish`], the rest.
+#[derive(Debug)]
+pub struct Writer<W> {
+    out: W,
+    entries: Chunks,
+    proofs: Chunks,
+    checkpoints: u32,
+    named: Named,
+}
+
+/// What the entries written so far name, and a verifier will need.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Named {
+    /// Profiles with the digests of their components.
+    pub profiles: BTreeSet<(String, Digest)>,
+    /// Digests of sets of policies.
+    pub policies: BTreeSet<Digest>,
+}
+
+#[derive(Debug)]
+struct Chunks {
+    folder: &'static str,
+    count: u32,
+    lines: Vec<u8>,
+}
+
+impl Chunks {
+    fn new(folder: &'static str) -> Self {
+        Self {
+            folder,
+            count: 0,
+            lines: Vec::new(),
+        }
+    }
+
+    fn line(&mut self, out: &mut impl Write, line: &[u8]) -> Result<(), BundleError> {
+        self.lines.extend_from_slice(line);
+        self.lines.push(b'\n');
+        if self.lines.len() >= CHUNK_BYTES {
+            self.flush(out)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn flush(&mut self, out: &mut impl Write) -> Result<(), BundleError> {
+        if self.lines.is_empty() {
+            return Ok(());
+        }
+        self.count = self.count.saturating_add(1);
+        let name = format!("{}/{:06}.jsonl", self.folder, self.count);
+        container::write(out, &name, &self.lines)?;
+        self.lines.clear();
+        Ok(())
+    }
+}
+
+impl<W: Write> Writer<W> {
+    /// Begins a bundle.
+    ///
+    /// # Errors
+    /// What `out` reports.
+    pub fn new(mut out: W, manifest: &Manifest) -> Result<Self, BundleError> {
+        container::write(&mut out, "manifest.json", &manifest.to_json())?;
+        Ok(Self {
+            out,
+            entries: Chunks::new("entries"),
+            proofs: Chunks::new("proofs"),
+            checkpoints: 0,
+            named: Named::default(),
+        })
+    }
+
+    /// Adds an entry; each log's in ascending order of sequence.
+    ///
+    /// # Errors
+    /// What `out` reports.
+    pub fn entry(&mut self, entry: &Entry) -> Result<(), BundleError> {
+        let said = entry.said();
+        if let (Some(profile), Some(component)) = (&said.profile, said.component) {
+            self.named.profiles.insert((profile.clone(), component));
+        }
+        self.named.policies.extend(said.policy_digest);
+        self.entries.line(&mut self.out, entry.bytes())
+    }
+
+    /// Adds the proof of an entry.
+    ///
+    /// # Errors
+    /// What `out` reports.
+    pub fn proof(&mut self, proof: &Proof) -> Result<(), BundleError> {
+        self.proofs.line(&mut self.out, &proof.to_json())
+    }
+
+    /// Adds a signed checkpoint, as its note's text.
+    ///
+    /// # Errors
+    /// What `out` reports.
+    pub fn checkpoint(&mut self, note: &str) -> Result<(), BundleError> {
+        self.checkpoints = self.checkpoints.saturating_add(1);
+        let name = format!("checkpoints/{:06}.txt", self.checkpoints);
+        container::write(&mut self.out, &name, note.as_bytes())
+    }
+
+    /// Adds a component; once for each profile.
+    ///
+    /// # Errors
+    /// What `out` reports.
+    pub fn profile(&mut self, id: &ProfileId, component: &[u8]) -> Result<(), BundleError> {
+        container::write(&mut self.out, &format!("profiles/{id}.wasm"), component)
+    }
+
+    /// Adds one file of the set of policies with that digest. `path` is
+    /// relative, of letters, digits, `.`, `_` and `-`.
+    ///
+    /// # Errors
+    /// Another path; what `out` reports.
+    pub fn policy(&mut self, set: Digest, path: &str, content: &[u8]) -> Result<(), BundleError> {
+        let hex = set.as_str().trim_start_matches("sha256:").to_owned();
+        container::write(&mut self.out, &format!("policies/{hex}/{path}"), content)
+    }
+
+    /// What the entries written so far name.
+    #[must_use]
+    pub fn named(&self) -> &Named {
+        &self.named
+    }
+
+    /// Writes what is still held, and the end; gives the output back.
+    ///
+    /// # Errors
+    /// What `out` reports.
+    pub fn finish(mut self) -> Result<W, BundleError> {
+        self.entries.flush(&mut self.out)?;
+        self.proofs.flush(&mut self.out)?;
+        container::end(&mut self.out)?;
+        self.out.flush()?;
+        Ok(self.out)
+    }
+}

@@ -1,0 +1,375 @@
+//! One entry of a log: what a draft says, its place, its bytes and its hash.
+//!
+//! The bytes are RFC 8785 and are what is stored, exported and checked; the
+//! hash is `SHA-256(0x00 ‖ bytes without "hash")`, which serves the chain and
+//! the Merkle tree alike.
+
+use countersign_canon::document::{Document, Item, Kind as JsonKind};
+use countersign_canon::{Digest, Limits, Refusal};
+use sha2::{Digest as _, Sha256};
+
+use crate::member::{Member, member};
+use crate::{Draft, Link, LogId};
+
+/// How much of a text is read as one entry. What a caller can put into one is
+/// bounded far below (identifiers, a tool's name, the client context).
+const LIMITS: Limits = Limits {
+    message_bytes: Entry::MAX_BYTES,
+    depth: 8,
+    number_bytes: 20,
+    nodes: 4_096,
+};
+
+/// One record of an append-only log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    bytes: Vec<u8>,
+    hash: Digest,
+    log_id: LogId,
+    sequence: u64,
+    previous: Option<Digest>,
+    link: Option<Link>,
+    draft: Draft,
+    unknown: Vec<String>,
+}
+
+/// A text that is not an entry.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MalformedEntry {
+    /// It is not one JSON text.
+    #[error("the entry is not JSON: {0}")]
+    NotJson(Refusal),
+    /// It is not in the canonical form, so that its bytes are not what was hashed.
+    #[error("the entry is not in canonical form")]
+    NotCanonical,
+    /// A member is missing.
+    #[error("the entry has no member `{0}`")]
+    Missing(&'static str),
+    /// A member holds what is never written there.
+    #[error("the entry's member `{0}` is malformed")]
+    Member(&'static str),
+    /// Its place on an execution's chain is given by half.
+    #[error("the entry's `execution_seq` and `execution_previous` do not fit together")]
+    Link,
+    /// Its hash is not that of its bytes.
+    #[error("the entry's hash is `{stated}`, but its bytes hash to `{computed}`")]
+    Hash {
+        /// What it states.
+        stated: Digest,
+        /// What its bytes give.
+        computed: Digest,
+    },
+}
+
+/// The members of an entry in canonical order: those that the log assigns, and
+/// the draft's. `hash` stands apart, since it is over the others.
+macro_rules! entry_members {
+    ($use:ident, $log:ident, $link:ident, $draft:ident) => {
+        $use! {
+            "agent": $draft.agent,
+            "agent_before": $draft.agent_before,
+            "answer_bytes": $draft.answer_bytes,
+            "answer_digest": $draft.answer_digest,
+            "authority": $draft.authority,
+            "binding": $draft.binding,
+            "call_id": $draft.call_id,
+            "catalog": $draft.catalog,
+            "classification": $draft.classification,
+            "client": $draft.client,
+            "client_digest": $draft.client_digest,
+            "component": $draft.component,
+            "continuation": $draft.continuation,
+            "decision": $draft.decision,
+            "effect_boundary": $draft.effect_boundary,
+            "evaluator": $draft.evaluator,
+            "execution_id": $draft.execution_id,
+            "execution_id_status": $draft.execution_id_status,
+            "execution_previous": $link.execution_previous,
+            "execution_seq": $link.execution_seq,
+            "fence": $draft.fence,
+            "hash": $log.hash,
+            "incarnation": $draft.incarnation,
+            "key": $draft.key,
+            "kind": $draft.kind,
+            "log_id": $log.log_id,
+            "outcome": $draft.outcome,
+            "policy_digest": $draft.policy_digest,
+            "policy_inputs": $draft.policy_inputs,
+            "previous": $log.previous,
+            "profile": $draft.profile,
+            "refusal": $draft.refusal,
+            "represented_user": $draft.represented_user,
+            "request_state_issued": $draft.request_state_issued,
+            "request_state_presented": $draft.request_state_presented,
+            "resolution": $draft.resolution,
+            "revision": $draft.revision,
+            "round": $draft.round,
+            "sequence": $log.sequence,
+            "server": $draft.server,
+            "server_digest": $draft.server_digest,
+            "session_id": $draft.session_id,
+            "suppressed": $draft.suppressed,
+            "task": $draft.task,
+            "time": $draft.time,
+            "tool": $draft.tool,
+            "workflow_id": $draft.workflow_id,
+            "world": $draft.world,
+        }
+    };
+}
+
+/// What the log assigns.
+struct Place {
+    log_id: LogId,
+    sequence: u64,
+    previous: Option<Digest>,
+    /// Written as the place where the hash will stand.
+    hash: Unhashed,
+}
+
+/// The place on an execution's chain, as its two members.
+struct Chain {
+    execution_seq: Option<u64>,
+    execution_previous: Option<Digest>,
+}
+
+/// Stands for the hash until it is known: writes 64 zeros.
+struct Unhashed;
+
+const HASH_MEMBER: &[u8] = b",\"hash\":";
+/// `"sha256:` and 64 digits and `"`
+const HASH_VALUE: usize = 73;
+
+impl Member for Unhashed {
+    fn write(&self, out: &mut Vec<u8>) {
+        Digest::from_bytes([0; 32]).write(out);
+    }
+
+    fn read(item: Item<'_>) -> Option<Self> {
+        Digest::read(item).map(|_| Self)
+    }
+}
+
+impl Entry {
+    /// The longest entry, in bytes.
+    pub const MAX_BYTES: u32 = 262_144;
+
+    /// Writes and hashes a draft at its place.
+    pub(crate) fn place(
+        draft: Draft,
+        log_id: LogId,
+        sequence: u64,
+        previous: Option<Digest>,
+        link: Option<Link>,
+    ) -> Self {
+        let log = Place {
+            log_id,
+            sequence,
+            previous,
+            hash: Unhashed,
+        };
+        let chain = Chain {
+            execution_seq: link.map(|link| link.execution_seq),
+            execution_previous: link.and_then(|link| link.execution_previous),
+        };
+        let (mut bytes, at) = written(&draft, &log, &chain);
+        let hash = hash_without(&bytes, at);
+        if let Some(place) =
+            bytes.get_mut(at + HASH_MEMBER.len() + 1..at + HASH_MEMBER.len() + HASH_VALUE - 1)
+        {
+            place.copy_from_slice(hash.as_str().as_bytes());
+        }
+        Self {
+            bytes,
+            hash,
+            log_id: log.log_id,
+            sequence,
+            previous,
+            link,
+            draft,
+            unknown: Vec::new(),
+        }
+    }
+
+    /// The bytes: RFC 8785, without a line feed.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// `SHA-256(0x00 ‖ bytes without "hash")`
+    #[must_use]
+    pub fn hash(&self) -> Digest {
+        self.hash
+    }
+
+    /// The log that it belongs to.
+    #[must_use]
+    pub fn log_id(&self) -> &LogId {
+        &self.log_id
+    }
+
+    /// Its place in the log, which is its leaf's index in the tree; from 0.
+    #[must_use]
+    pub fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    /// The hash of the entry before it in the log; none for the first.
+    #[must_use]
+    pub fn previous(&self) -> Option<Digest> {
+        self.previous
+    }
+
+    /// Its place on its execution's chain; none where there is no row.
+    #[must_use]
+    pub fn link(&self) -> Option<Link> {
+        self.link
+    }
+
+    /// The place that the next entry of the same execution has.
+    #[must_use]
+    pub fn next_link(&self) -> Option<Link> {
+        self.link.map(|link| Link {
+            execution_seq: link.execution_seq.saturating_add(1),
+            execution_previous: Some(self.hash),
+        })
+    }
+
+    /// What it says.
+    #[must_use]
+    pub fn said(&self) -> &Draft {
+        &self.draft
+    }
+
+    /// Names of members that this version does not know. They are hashed like
+    /// the others; what they mean is not checked.
+    #[must_use]
+    pub fn unknown_members(&self) -> &[String] {
+        &self.unknown
+    }
+
+    /// Reads an entry back, strictly.
+    ///
+    /// # Errors
+    /// Bytes that are not one canonical JSON object, that lack a member or hold
+    /// in one what is never written there, or that do not hash to `hash`. An
+    /// unknown kind and unknown members are no errors: they are kept, so that
+    /// they can be reported.
+    pub fn parse(bytes: &[u8]) -> Result<Self, MalformedEntry> {
+        let document = Document::read(bytes, LIMITS).map_err(MalformedEntry::NotJson)?;
+        let root = document.root();
+        if root.kind() != JsonKind::Object || root.canonical() != bytes {
+            return Err(MalformedEntry::NotCanonical);
+        }
+        let (draft, log, chain, unknown) = read(root)?;
+        let stated = root
+            .get("hash")
+            .and_then(Digest::read)
+            .ok_or(MalformedEntry::Member("hash"))?;
+        let link = match (chain.execution_seq, chain.execution_previous) {
+            (None, None) => None,
+            (Some(0), None) => Some(Link {
+                execution_seq: 0,
+                execution_previous: None,
+            }),
+            (Some(execution_seq @ 1..), previous @ Some(_)) => Some(Link {
+                execution_seq,
+                execution_previous: previous,
+            }),
+            _ => return Err(MalformedEntry::Link),
+        };
+        let at = hash_place(root).ok_or(MalformedEntry::NotCanonical)?;
+        let computed = hash_without(bytes, at);
+        if computed != stated {
+            return Err(MalformedEntry::Hash { stated, computed });
+        }
+        Ok(Self {
+            bytes: bytes.to_vec(),
+            hash: stated,
+            log_id: log.log_id,
+            sequence: log.sequence,
+            previous: log.previous,
+            link,
+            draft,
+            unknown,
+        })
+    }
+}
+
+/// Hashes an entry's bytes without the member `hash`, whose comma is at `at`.
+fn hash_without(bytes: &[u8], at: usize) -> Digest {
+    let before = bytes.get(..at).unwrap_or_default();
+    let after = bytes
+        .get(at + HASH_MEMBER.len() + HASH_VALUE..)
+        .unwrap_or_default();
+    let hash = Sha256::new_with_prefix([0])
+        .chain_update(before)
+        .chain_update(after);
+    Digest::from_bytes(hash.finalize().into())
+}
+
+/// Where the comma before the member `hash` stands, in canonical bytes.
+fn hash_place(root: Item<'_>) -> Option<usize> {
+    root.get("hash")?.offset().checked_sub(HASH_MEMBER.len())
+}
+
+/// Writes all members, and says where the comma before `hash` stands.
+fn written(draft: &Draft, log: &Place, link: &Chain) -> (Vec<u8>, usize) {
+    let mut out = Vec::with_capacity(2_560);
+    let mut at = 0;
+    out.push(b'{');
+    macro_rules! write_members {
+        ($($name:literal: $room:ident . $field:ident),+ $(,)?) => {
+            $(
+                if $name == "hash" {
+                    at = out.len();
+                }
+                member(&mut out, $name, &$room.$field);
+            )+
+        };
+    }
+    entry_members!(write_members, log, link, draft);
+    out.push(b'}');
+    (out, at)
+}
+
+/// Reads all members, and says which ones are not known.
+fn read(root: Item<'_>) -> Result<(Draft, Place, Chain, Vec<String>), MalformedEntry> {
+    fn required<T: Member>(root: Item<'_>, name: &'static str) -> Result<T, MalformedEntry> {
+        let item = root.get(name).ok_or(MalformedEntry::Missing(name))?;
+        T::read(item).ok_or(MalformedEntry::Member(name))
+    }
+    let mut draft = Draft::new(crate::Kind::Start, required(root, "time")?);
+    let mut log = Place {
+        log_id: required(root, "log_id")?,
+        sequence: 0,
+        previous: None,
+        hash: Unhashed,
+    };
+    let mut link = Chain {
+        execution_seq: None,
+        execution_previous: None,
+    };
+    let mut known = 0;
+    macro_rules! read_members {
+        ($($name:literal: $room:ident . $field:ident),+ $(,)?) => {
+            $($room.$field = required(root, $name)?; known += 1;)+
+        };
+    }
+    entry_members!(read_members, log, link, draft);
+    let mut unknown = Vec::new();
+    if root.count() != known {
+        macro_rules! names {
+            ($($name:literal: $room:ident . $field:ident),+ $(,)?) => { [$($name),+] };
+        }
+        let names = entry_members!(names, log, link, draft);
+        let present = root.children().filter_map(Item::name);
+        unknown.extend(
+            present
+                .filter(|name| !names.contains(name))
+                .map(str::to_owned),
+        );
+    }
+    Ok((draft, log, link, unknown))
+}

@@ -1,0 +1,109 @@
+//! The one place of this crate that touches a file: the signing key's.
+//!
+//! A key that others can read is no key, so a file with wider permissions than
+//! its owner's is refused, not mended: whoever opened it may have copied it.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::path::Path;
+
+use zeroize::Zeroizing;
+
+use crate::key::{MalformedKey, SigningKey};
+
+/// Why a key file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyFileError {
+    /// It cannot be opened, read or written.
+    #[error("the key file cannot be used: {0}")]
+    Io(#[from] io::Error),
+    /// Others than its owner can get at it.
+    #[error(
+        "the key file is open to others than its owner (mode {mode:04o}): make a new key, and keep it with mode 0600"
+    )]
+    Permissions {
+        /// Its permission bits.
+        mode: u32,
+    },
+    /// It holds no key.
+    #[error("the key file holds no key: {0}")]
+    Malformed(#[from] MalformedKey),
+}
+
+/// Reads the key in the file at `path`.
+///
+/// # Errors
+/// A file that cannot be read, that others than its owner can read or write,
+/// or that holds no key.
+pub fn read(path: &Path) -> Result<SigningKey, KeyFileError> {
+    let file = File::open(path)?;
+    // Asked of the open file, so that it cannot be exchanged in between.
+    check_mode(&file)?;
+    let mut text = Zeroizing::new(String::with_capacity(4_096));
+    file.take(4_096).read_to_string(&mut text)?;
+    Ok(SigningKey::parse_secret(
+        text.strip_suffix('\n').unwrap_or(&text),
+    )?)
+}
+
+/// Writes a key into a new file at `path`, which its owner alone can read, and
+/// makes it durable.
+///
+/// # Errors
+/// A file that is there already, or that cannot be written.
+pub fn create(path: &Path, key: &SigningKey) -> Result<(), KeyFileError> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    file.write_all(key.to_secret_text().as_bytes())?;
+    file.write_all(b"\n")?;
+    file.sync_all()?;
+    Ok(())
+}
+
+#[cfg(unix)]
+fn check_mode(file: &File) -> Result<(), KeyFileError> {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let mode = file.metadata()?.permissions().mode() & 0o7777;
+    if mode & 0o077 == 0 {
+        Ok(())
+    } else {
+        Err(KeyFileError::Permissions { mode })
+    }
+}
+
+#[cfg(not(unix))]
+#[allow(clippy::unnecessary_wraps)]
+fn check_mode(_file: &File) -> Result<(), KeyFileError> {
+    Ok(())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+    use crate::LogId;
+
+    #[test]
+    fn a_key_file_is_its_owners_alone_or_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log.key");
+        let key = SigningKey::from_seed(LogId::new("log.example/1").unwrap(), &[7; 32]);
+        create(&path, &key).unwrap();
+        assert_eq!(read(&path).unwrap().verifying_key(), key.verifying_key());
+        assert!(
+            matches!(create(&path, &key), Err(KeyFileError::Io(_))),
+            "never overwritten"
+        );
+        for mode in [0o640, 0o604, 0o620, 0o602, 0o610, 0o777] {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            assert!(
+                matches!(read(&path), Err(KeyFileError::Permissions { mode: found }) if found == mode)
+            );
+        }
+    }
+}
