@@ -1,0 +1,79 @@
+//! What a file of compiled code is bound to: a component, and an engine.
+
+use std::hash::{Hash as _, Hasher};
+
+use countersign_canon::Digest;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::{Digest as _, Sha256};
+use wasmtime::Engine;
+
+use super::folder::Key;
+
+/// Bytes of the MAC at the start of each file.
+pub(super) const TAG_BYTES: usize = 32;
+
+/// First line of what is authenticated, so that the key serves nothing else.
+const HEADING: &[u8] = b"countersign.compiled-code.v1\n";
+
+/// Everything about an engine that compiled code depends on: its version, its
+/// settings and the processor's features.
+pub(super) struct Compatibility([u8; 32]);
+
+impl Compatibility {
+    pub(super) fn of(engine: &Engine) -> Self {
+        let mut hash = Collected(Sha256::new());
+        engine.precompile_compatibility_hash().hash(&mut hash);
+        Self(hash.0.finalize().into())
+    }
+
+    /// A name that no other component or engine has.
+    pub(super) fn file_name(&self, component: Digest) -> String {
+        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let (engine, _) = self.0.split_at(8);
+        format!("{}-{}.code", hex(&component.to_bytes()), hex(engine))
+    }
+}
+
+impl Key {
+    pub(super) fn tag(
+        &self,
+        component: Digest,
+        engine: &Compatibility,
+        code: &[u8],
+    ) -> [u8; TAG_BYTES] {
+        self.mac(component, engine, code).finalize().into_bytes().into()
+    }
+
+    /// Compares in constant time.
+    pub(super) fn verifies(
+        &self,
+        tag: &[u8],
+        component: Digest,
+        engine: &Compatibility,
+        code: &[u8],
+    ) -> bool {
+        self.mac(component, engine, code).verify_slice(tag).is_ok()
+    }
+
+    fn mac(&self, component: Digest, engine: &Compatibility, code: &[u8]) -> Hmac<Sha256> {
+        let mut mac = Hmac::<Sha256>::new(&self.bytes().into());
+        mac.update(HEADING);
+        mac.update(&component.to_bytes());
+        mac.update(&engine.0);
+        mac.update(code);
+        mac
+    }
+}
+
+/// Collects what is hashed, whole, where a `Hasher` would keep 64 bits.
+struct Collected(Sha256);
+
+impl Hasher for Collected {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    fn finish(&self) -> u64 {
+        0
+    }
+}

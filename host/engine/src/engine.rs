@@ -1,0 +1,192 @@
+//! Where profiles come from: built in, from a file, or from a bundle.
+//!
+//! 1. the digest is compared with the pin,
+//! 2. the form is checked on the bytes,
+//! 3. the component is compiled, or its compiled code read from the cache,
+//! 4. its exports are compared with the world,
+//! 5. it describes itself, and is held to its vectors,
+//! 6. only then is its compiled code kept.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use countersign_canon::{Digest, ProfileId};
+use wasmtime::component::Component;
+
+use crate::cache::{Cache, Warning};
+use crate::check;
+use crate::embedded;
+use crate::load_error::{EngineError, LoadError, Problem};
+use crate::pin::Pin;
+use crate::profile::{Loaded, Profile};
+use crate::runtime::Runtime;
+use crate::settings::Settings;
+
+/// The most bytes that a component file may have: 16 MiB.
+const MAX_COMPONENT_BYTES: u64 = 16 << 20;
+
+/// Loads profiles and runs them under limits. Cheap to clone.
+#[derive(Clone)]
+pub struct Engine {
+    runtime: Arc<Runtime>,
+    cache: Option<Arc<Cache>>,
+}
+
+impl Engine {
+    /// Sets up the engine and its pool of instances.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError`] where the settings are out of range or this machine
+    /// does not have the address space. A cache that cannot be used is no
+    /// error: each profile that is loaded says so in its warnings.
+    pub fn new(settings: &Settings) -> Result<Self, EngineError> {
+        let runtime = Arc::new(Runtime::new(settings)?);
+        let cache = settings.cache.as_ref().map(|cache| Arc::new(Cache::new(cache)));
+        Ok(Self { runtime, cache })
+    }
+
+    /// Loads a component from its bytes, as `pin` says that it must be.
+    ///
+    /// # Errors
+    ///
+    /// The first check of `docs/spec/action-binding.md` §5 that fails.
+    pub fn load(&self, source: &[u8], pin: Option<&Pin>) -> Result<Profile, LoadError> {
+        self.load_as(source, pin.map(|pin| &pin.id), pin.map(|pin| pin.digest), true)
+    }
+
+    /// Loads a component that a stranger sent, in a bundle for instance: its
+    /// compiled code is never kept, and none is read.
+    ///
+    /// # Errors
+    ///
+    /// As [`Engine::load`].
+    pub fn load_foreign(&self, source: &[u8], pin: Option<&Pin>) -> Result<Profile, LoadError> {
+        self.load_as(source, pin.map(|pin| &pin.id), pin.map(|pin| pin.digest), false)
+    }
+
+    /// Loads a profile that is built in.
+    ///
+    /// # Errors
+    ///
+    /// `profile-unknown` where it is not; else as [`Engine::load`].
+    pub fn load_embedded(&self, id: &ProfileId) -> Result<Profile, LoadError> {
+        let component = embedded::get(id)
+            .ok_or_else(|| LoadError::new(id.as_str(), Problem::Unknown))?;
+        self.load(component.bytes(), Some(component.pin()))
+    }
+
+    /// Loads `NAME@VERSION.wasm`, which must be what its name says and, where
+    /// `digest` is given, hash to that.
+    ///
+    /// # Errors
+    ///
+    /// `profile-file-name`, `profile-unreadable` or `profile-too-large` where
+    /// there is no such file; else as [`Engine::load`].
+    pub fn load_file(&self, path: &Path, digest: Option<Digest>) -> Result<Profile, LoadError> {
+        let failed = |problem| LoadError::new(path.display().to_string(), problem);
+        let id: ProfileId = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .and_then(|name| name.strip_suffix(".wasm"))
+            .and_then(|name| name.parse().ok())
+            .ok_or_else(|| failed(Problem::FileName))?;
+        let source = read_component(path).map_err(failed)?;
+        self.load_as(&source, Some(&id), digest, true)
+    }
+
+    fn load_as(
+        &self,
+        source: &[u8],
+        expected: Option<&ProfileId>,
+        pinned: Option<Digest>,
+        keep: bool,
+    ) -> Result<Profile, LoadError> {
+        let found = Digest::of(&[source]);
+        let subject = || expected.map_or_else(|| found.to_string(), ToString::to_string);
+        self.checked(source, found, expected, pinned, keep)
+            .map_err(|problem| LoadError::new(subject(), problem))
+    }
+
+    fn checked(
+        &self,
+        source: &[u8],
+        digest: Digest,
+        expected: Option<&ProfileId>,
+        pinned: Option<Digest>,
+        keep: bool,
+    ) -> Result<Profile, Problem> {
+        let bytes = u64::try_from(source.len()).unwrap_or(u64::MAX);
+        if bytes > MAX_COMPONENT_BYTES {
+            return Err(Problem::TooLarge(bytes));
+        }
+        if let Some(pinned) = pinned.filter(|pinned| *pinned != digest) {
+            return Err(Problem::DigestDiffers { pinned, found: digest });
+        }
+        let mut warnings = Vec::new();
+        let cache = self.cache.as_deref().filter(|_| keep);
+        let engine = self.runtime.engine();
+        let kept = cache.and_then(|cache| note(cache.read(engine, digest), &mut warnings)).flatten();
+        let was_kept = kept.is_some();
+        let component = match kept {
+            // What was kept had passed the same check on the same bytes.
+            Some(component) => component,
+            None => {
+                check::form(source)?;
+                Component::new(engine, source).map_err(|_| Problem::Unsupported)?
+            }
+        };
+        let pre = {
+            check::exports(engine, &component)?;
+            self.runtime.prepare(&component).map_err(|error| wrong_type(&error))?
+        };
+        let described = check::describe(&self.runtime, &pre, expected)?;
+        let mut loaded = Loaded {
+            runtime: Arc::clone(&self.runtime),
+            pre,
+            id: described.id,
+            digest,
+            limits: described.limits,
+            vectors: described.vectors.len(),
+            bytes: source.into(),
+            warnings: Vec::new(),
+        };
+        let profile = Profile::new(loaded.clone());
+        check::self_test(&profile, &described.vectors)?;
+        if let Some(cache) = cache.filter(|_| !was_kept) {
+            note(cache.keep(engine, digest, &component), &mut warnings);
+        }
+        loaded.warnings = warnings;
+        Ok(Profile::new(loaded))
+    }
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine").field("cache", &self.cache).finish_non_exhaustive()
+    }
+}
+
+fn note<T>(result: Result<T, Warning>, warnings: &mut Vec<Warning>) -> Option<T> {
+    result.map_err(|warning| warnings.push(warning)).ok()
+}
+
+/// The engine says in one line which function has another type; what follows
+/// that line is about its insides.
+fn wrong_type(error: &wasmtime::Error) -> Problem {
+    Problem::Exports(error.to_string().lines().next().unwrap_or_default().into())
+}
+
+fn read_component(path: &Path) -> Result<Vec<u8>, Problem> {
+    use std::io::Read as _;
+    let unreadable = |error: std::io::Error| Problem::Unreadable(error.kind().to_string());
+    let file = std::fs::File::open(path).map_err(unreadable)?;
+    let bytes = file.metadata().map_err(unreadable)?.len();
+    if bytes > MAX_COMPONENT_BYTES {
+        return Err(Problem::TooLarge(bytes));
+    }
+    let mut source = Vec::new();
+    file.take(MAX_COMPONENT_BYTES + 1).read_to_end(&mut source).map_err(unreadable)?;
+    Ok(source)
+}

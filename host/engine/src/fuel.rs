@@ -1,0 +1,18 @@
+//! The safety net under a component that does not stop by itself.
+//!
+//! What is refused is decided by what a profile counts, never by this: fuel
+//! differs between engine versions. A call gets `BASE + PER_BYTE · bytes` of
+//! its argument, at least twenty times what the shipped profiles were measured
+//! to use at worst (`tests/fuel.rs` measures and compares).
+
+/// Fuel of a call whatever its argument.
+pub(crate) const BASE: u64 = 50_000_000;
+
+/// Fuel for each byte of the argument.
+pub(crate) const PER_BYTE: u64 = 20_000;
+
+/// The fuel of a call with an argument of `bytes`.
+pub(crate) fn for_bytes(bytes: usize) -> u64 {
+    let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+    BASE.saturating_add(PER_BYTE.saturating_mul(bytes))
+}
