@@ -94,9 +94,6 @@ pub enum LedgerError {
         /// A hint in milliseconds.
         retry_after_ms: u64,
     },
-    /// The agent holds all the executions that it may.
-    #[error("the agent's quota of executions is used up")]
-    Quota,
     /// An outcome could not be made durable. It is kept and tried again while
     /// this process lives; the answer must not be given as if it were safe.
     #[error("the outcome could not be made durable")]
@@ -115,6 +112,10 @@ pub enum LedgerError {
     /// There is no such execution.
     #[error("no such execution")]
     NotFound,
+    /// The attempt names nothing that could be classified, and no code to refuse
+    /// it by.
+    #[error("the attempt can be neither classified nor reserved")]
+    Unclassified,
     /// The entry would be longer than anyone reads
     /// ([`countersign_evidence::Entry::MAX_BYTES`]).
     #[error("the entry would be too long")]
@@ -128,12 +129,12 @@ impl LedgerError {
         match self {
             Self::Unavailable => "ledger-unavailable",
             Self::Overloaded { .. } => "overloaded",
-            Self::Quota => "execution-quota",
             Self::Settlement => "settlement-failed",
             Self::Fenced => "execution-fenced",
             Self::RolledBack => "ledger-rolled-back",
             Self::Illegal(_) => "execution-state",
             Self::NotFound => "execution-unknown",
+            Self::Unclassified => "attempt-unclassified",
             Self::EntryTooLong => "entry-too-long",
         }
     }
@@ -142,12 +143,12 @@ impl LedgerError {
     pub const CODES: [&'static str; 9] = [
         "ledger-unavailable",
         "overloaded",
-        "execution-quota",
         "settlement-failed",
         "execution-fenced",
         "ledger-rolled-back",
         "execution-state",
         "execution-unknown",
+        "attempt-unclassified",
         "entry-too-long",
     ];
 }

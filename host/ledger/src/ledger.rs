@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use countersign_canon::Digest;
-use countersign_evidence::{Agent, CallId, Draft, ExecutionId, LogId, RefusalCode, WorkflowId};
 use countersign_evidence::key::SigningKey;
+use countersign_evidence::{Agent, CallId, Draft, ExecutionId, LogId, RefusalCode, WorkflowId};
 use tokio::sync::oneshot;
 
 use crate::attempt::{Attempt, Epochs, Position, Verdict};
@@ -35,7 +35,7 @@ struct Shared {
     log_id: LogId,
     incarnation: Incarnation,
     rolled_back: bool,
-    writer: Mutex<Option<JoinHandle<()>>>,
+    writer: Mutex<Option<JoinHandle<Result<(), LedgerError>>>>,
 }
 
 /// The end of the log as it was committed last.
@@ -60,6 +60,15 @@ pub struct StoredEntry {
     pub hash: Digest,
     /// Its bytes, as `countersign_evidence::Entry::parse` reads them.
     pub bytes: Vec<u8>,
+}
+
+/// One page of entries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// In the order of the log; may be empty before the end.
+    pub entries: Vec<StoredEntry>,
+    /// From where to read on; `None` at the end of the log.
+    pub next: Option<u64>,
 }
 
 /// One signed checkpoint as it was stored.
@@ -100,6 +109,25 @@ pub enum Standing {
     TaskOpen,
     /// Waiting for an operator.
     Blocked,
+}
+
+impl Shared {
+    fn stop(&self) -> Result<(), LedgerError> {
+        self.queue.close();
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        match writer.take() {
+            // A writer that panicked has promised nothing more.
+            Some(thread) => thread.join().unwrap_or(Err(LedgerError::Unavailable)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // Whoever cares for the answer has called `Ledger::stop`.
+        drop(self.stop());
+    }
 }
 
 impl Ledger {
@@ -202,11 +230,11 @@ impl Ledger {
     /// On [`LedgerError::Settlement`] the settlement is kept and tried again
     /// while this process lives.
     pub fn settle(&self, token: Token, settlement: Settlement) -> Pending<Settled> {
-        let Some(inner) = token.into_inner() else {
+        let Some(closed) = token.close() else {
             return Pending::failed(LedgerError::Fenced);
         };
         let (reply, receiver) = oneshot::channel();
-        let request = Request::Settle { inner, settlement, reply: Some(reply) };
+        let request = Request::Settle { closed, settlement, reply: Some(reply) };
         match self.shared.queue.push(request) {
             Ok(()) => Pending::waiting(receiver),
             Err(_) => Pending::failed(LedgerError::Settlement),
@@ -239,15 +267,9 @@ impl Ledger {
     ///
     /// # Errors
     ///
-    /// [`LedgerError::Unavailable`] where the last commit failed.
+    /// [`LedgerError::Unavailable`] where something could not be made durable.
     pub fn stop(&self) -> Result<(), LedgerError> {
-        let stopped = self.ask(|reply| Request::Stop { reply }).wait();
-        let mut writer = self.shared.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(thread) = writer.take() {
-            // A writer that panicked has answered nothing.
-            thread.join().map_err(|_| LedgerError::Unavailable)?;
-        }
-        stopped
+        self.shared.stop()
     }
 
     /// The execution under `(agent, execution_id)`, as committed last.
@@ -316,7 +338,7 @@ impl Ledger {
         selection: &Selection,
         from: u64,
         limit: usize,
-    ) -> Result<Vec<StoredEntry>, LedgerError> {
+    ) -> Result<Page, LedgerError> {
         self.shared.reads.entries(selection, from, limit)
     }
 

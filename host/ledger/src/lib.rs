@@ -26,6 +26,7 @@ mod request;
 mod settlement;
 mod sqlite;
 mod step;
+mod store;
 mod token;
 mod writer;
 
@@ -35,7 +36,7 @@ pub use attempt::{
 pub use error::{LedgerError, OpenError};
 pub use execution::{Context, Execution, Presenting, classify_attempt};
 pub use identity::{Fence, Incarnation, MalformedTaskId, TaskId};
-pub use ledger::{Ledger, LogHead, Selection, Standing, StoredCheckpoint, StoredEntry};
+pub use ledger::{Ledger, LogHead, Page, Selection, Standing, StoredCheckpoint, StoredEntry};
 pub use options::{Clock, Options};
 pub use record::{MAX_ROUNDS, OUTCOMES, Record, State, outcome_str, parse_outcome};
 pub use request::{Act, InForce, Pending, Which};

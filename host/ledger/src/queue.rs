@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use crate::error::LedgerError;
 use crate::request::Request;
 use crate::settlement::Settlement;
-use crate::token::Inner;
+use crate::token::Closed;
 
 /// How long a caller that was turned away should wait, in milliseconds.
 const RETRY_AFTER_MS: u64 = 250;
@@ -78,21 +78,25 @@ impl Queue {
     }
 
     /// Settles what a token that was dropped leaves behind.
-    pub(crate) fn give_up(&self, inner: Inner) {
+    pub(crate) fn give_up(&self, closed: Closed) {
         // INVARIANT: the code is made of letters and `-`.
         let Ok(reason) = RefusalCode::new("abandoned") else { return };
         let settlement = Settlement::NotSent { reason };
         let mut state = self.lock();
         if !state.closed {
-            state.requests.push_back(Request::Settle { inner, settlement, reply: None });
+            state.requests.push_back(Request::Settle { closed, settlement, reply: None });
             drop(state);
             self.arrived.notify_one();
         }
     }
 
-    /// Takes up to `most` requests, waiting for the first one at most `wait`.
-    pub(crate) fn drain(&self, most: usize, wait: Option<Duration>) -> Vec<Request> {
+    /// Takes up to `most` requests, waiting for the first one at most `wait`;
+    /// `None` once the queue is closed and empty.
+    pub(crate) fn drain(&self, most: usize, wait: Option<Duration>) -> Option<Vec<Request>> {
         let mut state = self.lock();
+        if state.requests.is_empty() && state.closed {
+            return None;
+        }
         if state.requests.is_empty() {
             state = match wait {
                 None => self.arrived.wait(state).unwrap_or_else(PoisonError::into_inner),
@@ -117,16 +121,13 @@ impl Queue {
                 }
             }
         }
-        taken
+        Some(taken)
     }
 
-    /// Takes no more requests, and gives back those that wait.
-    pub(crate) fn close(&self) -> Vec<Request> {
-        let mut state = self.lock();
-        state.closed = true;
-        state.shares.clear();
-        state.attempts = 0;
-        state.requests.drain(..).collect()
+    /// Takes no more requests; those that wait are still served.
+    pub(crate) fn close(&self) {
+        self.lock().closed = true;
+        self.arrived.notify_one();
     }
 
     /// Nothing is admitted any more, for the life of this process.
@@ -186,7 +187,7 @@ mod tests {
         assert_eq!(code(queue.push(from("a"))), "overloaded", "its share is full");
         assert_eq!(code(queue.push(from("b"))), "queued");
         assert_eq!(code(queue.push(from("c"))), "overloaded", "the queue is full");
-        assert_eq!(queue.drain(1, None).len(), 1);
+        assert_eq!(queue.drain(1, None).unwrap().len(), 1);
         assert_eq!(code(queue.push(from("a"))), "queued", "what was taken makes room");
     }
 

@@ -12,7 +12,7 @@ use crate::attempt::{Attempt, Epochs, Position, Verdict};
 use crate::error::LedgerError;
 use crate::execution::Execution;
 use crate::settlement::{Settled, Settlement};
-use crate::token::Inner;
+use crate::token::Closed;
 
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, LedgerError>>;
 
@@ -64,11 +64,10 @@ pub enum InForce {
 #[derive(Debug)]
 pub(crate) enum Request {
     Attempt { attempt: Box<Attempt>, intent: Intent, reply: Reply<Verdict> },
-    Settle { inner: Inner, settlement: Settlement, reply: Option<Reply<Settled>> },
+    Settle { closed: Closed, settlement: Settlement, reply: Option<Reply<Settled>> },
     Append { draft: Box<Draft>, in_force: InForce, reply: Reply<(Position, Epochs)> },
     Act { which: Which, act: Act, draft: Box<Draft>, reply: Reply<Execution> },
     Checkpoint { reply: Reply<u64> },
-    Stop { reply: Reply<()> },
 }
 
 /// An answer that is on its way. Dropping it takes nothing back; a reservation

@@ -21,6 +21,16 @@ pub struct Token {
     queue: Arc<Queue>,
 }
 
+/// What a token that was used up, or dropped, leaves to settle.
+#[derive(Clone, Debug)]
+pub(crate) struct Closed {
+    pub(crate) row: i64,
+    pub(crate) owner: Owner,
+    /// Bytes may have left.
+    pub(crate) passed: bool,
+    pub(crate) draft: Box<Draft>,
+}
+
 /// What the writer needs to find and settle the execution again.
 #[derive(Clone, Debug)]
 pub(crate) struct Inner {
@@ -65,6 +75,13 @@ pub struct SendGate {
 #[error("the reservation does not hold any more")]
 pub struct GateClosed;
 
+impl Inner {
+    pub(crate) fn close(self) -> Closed {
+        let Self { row, owner, gate, draft } = self;
+        Closed { row, owner, passed: gate.close(), draft }
+    }
+}
+
 impl Token {
     pub(crate) fn new(inner: Inner, queue: Arc<Queue>) -> Self {
         Self { inner: Some(inner), queue }
@@ -83,8 +100,9 @@ impl Token {
         SendGate { gate, queue: Arc::clone(&self.queue) }
     }
 
-    pub(crate) fn into_inner(mut self) -> Option<Inner> {
-        self.inner.take()
+    /// Uses the token up: from now on its gate lets nothing pass.
+    pub(crate) fn close(mut self) -> Option<Closed> {
+        self.inner.take().map(Inner::close)
     }
 }
 
@@ -114,7 +132,7 @@ impl SendGate {
 impl Drop for Token {
     fn drop(&mut self) {
         if let Some(inner) = self.inner.take() {
-            self.queue.give_up(inner);
+            self.queue.give_up(inner.close());
         }
     }
 }

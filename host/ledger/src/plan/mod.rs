@@ -1,0 +1,242 @@
+//! Decides what a group of requests writes, before anything is written.
+//!
+//! A [`Plan`] reads rows through [`Rows`] inside the transaction that will
+//! carry its writes, applies the state machine to a working set in memory, and
+//! yields a [`Batch`]. Requests of one group see each other's effects here, so
+//! that the store writes each row once. A request that fails leaves nothing in
+//! the plan; an error of the store ends the whole plan.
+
+mod act;
+mod attempt;
+mod draft;
+mod settle;
+
+use std::collections::HashMap;
+
+use countersign_canon::Digest;
+use countersign_evidence::{Agent, CallId, Draft, Entry, ExecutionId, Head, Link, Time};
+
+use crate::attempt::{Epochs, Position};
+use crate::error::LedgerError;
+use crate::execution::Execution;
+use crate::identity::Incarnation;
+use crate::record::Record;
+use crate::request::InForce;
+use crate::step::{Effects, Owner};
+use crate::store::StoreError;
+
+pub(crate) use attempt::Answer as AttemptAnswer;
+
+/// A row with the number under which its store keeps it.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub(crate) number: i64,
+    pub(crate) execution: Execution,
+}
+
+/// What a plan reads: the rows as the transaction sees them.
+pub(crate) trait Rows {
+    fn by_execution(&self, agent: &Agent, id: &ExecutionId) -> Result<Option<Row>, StoreError>;
+    fn by_call(&self, call_id: &CallId) -> Result<Option<Row>, StoreError>;
+    fn by_number(&self, number: i64) -> Result<Option<Row>, StoreError>;
+    fn held_by(&self, agent: &Agent) -> Result<u64, StoreError>;
+    fn issued_to(&self, agent: &Agent, state: &Digest) -> Result<bool, StoreError>;
+    fn retained(&self, number: i64) -> Result<Option<Vec<u8>>, StoreError>;
+}
+
+/// What must stand in a row for a write to it to count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Was {
+    pub(crate) owner: Owner,
+    pub(crate) chain_length: u64,
+}
+
+/// What happens to the answer that is kept for a round.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Retain {
+    Leave,
+    Keep(Vec<u8>),
+    Drop,
+}
+
+/// A row that the group touched.
+#[derive(Clone, Debug)]
+pub(crate) struct Working {
+    pub(crate) row: Row,
+    /// `None` for a row that the group inserts.
+    pub(crate) was: Option<Was>,
+    pub(crate) changed: bool,
+    pub(crate) retain: Retain,
+}
+
+/// An entry of the group, with the row on whose chain it stands.
+#[derive(Clone, Debug)]
+pub(crate) struct Planned {
+    pub(crate) entry: Entry,
+    pub(crate) row: Option<i64>,
+}
+
+/// What a group writes, all in one transaction.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    pub(crate) rows: Vec<Working>,
+    pub(crate) entries: Vec<Planned>,
+    pub(crate) held: HashMap<Agent, u64>,
+    pub(crate) head: Head,
+    pub(crate) epochs: Epochs,
+}
+
+/// What the plan starts from, read in the same transaction.
+#[derive(Clone, Debug)]
+pub(crate) struct Base {
+    pub(crate) head: Head,
+    pub(crate) epochs: Epochs,
+    pub(crate) next_number: i64,
+}
+
+/// The answer to one request, or the store's error, which ends the group.
+pub(crate) type Said<T> = Result<Result<T, LedgerError>, StoreError>;
+
+pub(crate) struct Plan<'a, R> {
+    rows: &'a R,
+    now: Time,
+    me: Incarnation,
+    agent_rows: u64,
+    base: Base,
+    working: Vec<Working>,
+    entries: Vec<Planned>,
+    held: HashMap<Agent, u64>,
+}
+
+impl<'a, R: Rows> Plan<'a, R> {
+    pub(crate) fn new(
+        rows: &'a R,
+        base: Base,
+        now_us: i64,
+        me: Incarnation,
+        agent_rows: u64,
+    ) -> Self {
+        let now = Time::from_micros(now_us);
+        let (working, entries, held) = (Vec::new(), Vec::new(), HashMap::new());
+        Self { rows, now, me, agent_rows, base, working, entries, held }
+    }
+
+    pub(crate) fn into_batch(self) -> Batch {
+        let Self { base, mut working, entries, held, .. } = self;
+        working.retain(|working| working.changed);
+        Batch { rows: working, entries, held, head: base.head, epochs: base.epochs }
+    }
+
+    /// Appends an entry that belongs to no execution.
+    pub(crate) fn append(
+        &mut self,
+        draft: &Draft,
+        in_force: InForce,
+    ) -> Result<(Position, Epochs), LedgerError> {
+        let entry = self.place(draft.clone(), None)?;
+        let position = position(&entry);
+        self.entries.push(Planned { entry, row: None });
+        let epochs = &mut self.base.epochs;
+        match in_force {
+            InForce::Unchanged => {}
+            InForce::Policy => epochs.policy = epochs.policy.saturating_add(1),
+            InForce::Catalog => epochs.catalog = epochs.catalog.saturating_add(1),
+        }
+        Ok((position, *epochs))
+    }
+
+    fn place(&mut self, mut draft: Draft, link: Option<Link>) -> Result<Entry, LedgerError> {
+        draft.time = self.now;
+        let mut head = self.base.head.clone();
+        let entry = head.append(draft, link);
+        if entry.bytes().len() > usize::try_from(Entry::MAX_BYTES).unwrap_or(usize::MAX) {
+            return Err(LedgerError::EntryTooLong);
+        }
+        self.base.head = head;
+        Ok(entry)
+    }
+
+    /// Moves the row at `index` and appends the entry that this leaves.
+    fn advance(
+        &mut self,
+        index: usize,
+        record: Record,
+        effects: &Effects,
+        draft: Draft,
+    ) -> Result<Entry, LedgerError> {
+        let Some(working) = self.working.get(index) else { return Err(LedgerError::NotFound) };
+        let execution = &working.row.execution;
+        let link = Link {
+            execution_seq: execution.chain_length,
+            execution_previous: Some(execution.last.hash),
+        };
+        let entry = self.place(draft::finished(draft, &record, effects), Some(link))?;
+        let now_us = self.now.micros();
+        let Some(working) = self.working.get_mut(index) else { return Err(LedgerError::NotFound) };
+        working.changed = true;
+        let execution = &mut working.row.execution;
+        execution.record = record;
+        execution.chain_length = execution.chain_length.saturating_add(1);
+        execution.last = position(&entry);
+        execution.changed_us = now_us;
+        if effects.terminal {
+            execution.terminal = Some(position(&entry));
+        }
+        self.entries.push(Planned { entry: entry.clone(), row: Some(working.row.number) });
+        Ok(entry)
+    }
+
+    fn find(&mut self, agent: &Agent, id: &ExecutionId) -> Result<Option<usize>, StoreError> {
+        let known = self.working.iter().position(|working| {
+            let execution = &working.row.execution;
+            execution.execution_id.as_ref() == Some(id) && &execution.agent == agent
+        });
+        match known {
+            Some(index) => Ok(Some(index)),
+            None => Ok(self.rows.by_execution(agent, id)?.map(|row| self.take_up(row))),
+        }
+    }
+
+    fn find_call(&mut self, call_id: &CallId) -> Result<Option<usize>, StoreError> {
+        let known =
+            self.working.iter().position(|working| &working.row.execution.call_id == call_id);
+        match known {
+            Some(index) => Ok(Some(index)),
+            None => Ok(self.rows.by_call(call_id)?.map(|row| self.take_up(row))),
+        }
+    }
+
+    fn find_number(&mut self, number: i64) -> Result<Option<usize>, StoreError> {
+        match self.working.iter().position(|working| working.row.number == number) {
+            Some(index) => Ok(Some(index)),
+            None => Ok(self.rows.by_number(number)?.map(|row| self.take_up(row))),
+        }
+    }
+
+    fn take_up(&mut self, row: Row) -> usize {
+        let record = &row.execution.record;
+        let was = Was {
+            owner: Owner { incarnation: record.owner, fence: record.fence },
+            chain_length: row.execution.chain_length,
+        };
+        self.working.push(Working {
+            row,
+            was: Some(was),
+            changed: false,
+            retain: Retain::Leave,
+        });
+        self.working.len() - 1
+    }
+
+    fn execution(&self, index: Option<usize>) -> Option<&Execution> {
+        index.and_then(|index| self.working.get(index)).map(|working| &working.row.execution)
+    }
+}
+
+pub(crate) fn position(entry: &Entry) -> Position {
+    Position {
+        log_id: entry.log_id().clone(),
+        sequence: entry.sequence(),
+        hash: entry.hash(),
+    }
+}

@@ -1,0 +1,93 @@
+//! Opens connections, and asserts what durability rests on.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+use crate::error::OpenError;
+
+/// How long a statement waits for a lock. There is one writer, so only the
+/// start of the WAL can make a reader wait, and only for a moment.
+const BUSY: Duration = Duration::from_millis(500);
+
+/// A writer's connection, with the count of pages in its WAL.
+pub(super) struct Writing {
+    pub(super) connection: Connection,
+    pub(super) wal_pages: Arc<AtomicU64>,
+}
+
+fn failed(path: &Path) -> impl Fn(rusqlite::Error) -> OpenError + '_ {
+    |error| OpenError::Database { path: path.to_owned(), detail: error.to_string() }
+}
+
+/// Opens the one connection that writes.
+pub(super) fn writing(path: &Path, max_pages: Option<u32>) -> Result<Writing, OpenError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags).map_err(failed(path))?;
+    settings(&connection, max_pages).map_err(failed(path))?;
+    assert_durable(&connection, path)?;
+    let wal_pages = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&wal_pages);
+    // In place of SQLite's own hook, whose checkpoints would stall a commit.
+    connection
+        .wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, pages| {
+            counted.store(u64::try_from(pages).unwrap_or(0), Ordering::Relaxed);
+            Ok(())
+        }))
+        .map_err(failed(path))?;
+    connection.set_prepared_statement_cache_capacity(64);
+    Ok(Writing { connection, wal_pages })
+}
+
+fn settings(connection: &Connection, max_pages: Option<u32>) -> rusqlite::Result<()> {
+    connection.busy_timeout(BUSY)?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    // Only Apple's systems have these; there a plain sync reaches no disk.
+    connection.pragma_update(None, "fullfsync", true)?;
+    connection.pragma_update(None, "checkpoint_fullfsync", true)?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "trusted_schema", false)?;
+    connection.pragma_update(None, "cell_size_check", true)?;
+    connection.pragma_update(None, "cache_size", -16_384)?;
+    if let Some(pages) = max_pages {
+        connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))?;
+    }
+    Ok(())
+}
+
+fn assert_durable(connection: &Connection, path: &Path) -> Result<(), OpenError> {
+    let value = |what: &str| {
+        connection.pragma_query_value(None, what, |row| {
+            row.get_ref(0).map(|value| match value {
+                rusqlite::types::ValueRef::Integer(number) => number.to_string(),
+                other => other.as_str().unwrap_or_default().to_owned(),
+            })
+        })
+    };
+    for (what, wanted) in [("journal_mode", "wal"), ("synchronous", "2"), ("foreign_keys", "1")] {
+        let found: String = value(what).map_err(failed(path))?;
+        if found != wanted {
+            return Err(OpenError::Durability { what, wanted, found });
+        }
+    }
+    Ok(())
+}
+
+/// Opens a connection that only reads.
+pub(super) fn reading(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY)?;
+    connection.pragma_update(None, "query_only", true)?;
+    connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+    connection.pragma_update(None, "trusted_schema", false)?;
+    connection.pragma_update(None, "cache_size", -4_096)?;
+    connection.set_prepared_statement_cache_capacity(32);
+    Ok(connection)
+}

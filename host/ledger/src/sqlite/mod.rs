@@ -1,0 +1,35 @@
+//! The embedded store: one SQLite database, one writer.
+//!
+//! [`Store`] is the writer's connection: it reads what a plan needs, writes
+//! what the plan decided, and commits, all in one transaction. [`Reads`] are
+//! the connections of everyone else. Opening, migrating and recovering live in
+//! [`open`]; what durability rests on is asserted there and at each reopening.
+
+mod backfill;
+mod columns;
+mod connect;
+mod open;
+mod reads;
+mod rows;
+mod schema;
+mod store;
+
+pub(crate) use backfill::Backfill;
+pub(crate) use open::{Opened, open};
+pub(crate) use reads::Reads;
+pub(crate) use store::Store;
+
+use crate::store::StoreError;
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        use rusqlite::ffi;
+        let code = error.sqlite_error().map(|error| error.extended_code);
+        match code {
+            Some(ffi::SQLITE_IOERR_FSYNC | ffi::SQLITE_IOERR_DIR_FSYNC) => {
+                Self::Sync(error.to_string())
+            }
+            _ => Self::Failed(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Reading, beside the writer.
+//!
+//! Each read is one short statement on a connection of a small pool, so that no
+//! reader holds up the start of a new WAL for long.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use countersign_evidence::{Agent, CallId, ExecutionId, Head, LogId};
+use rusqlite::{Connection, OptionalExtension as _, Row as SqlRow, params};
+
+use crate::attempt::Epochs;
+use crate::error::LedgerError;
+use crate::execution::Execution;
+use crate::ledger::{LogHead, Page, Selection, Standing, StoredCheckpoint, StoredEntry};
+use crate::plan::Row;
+use crate::sqlite::columns::{Count, Raw};
+use crate::sqlite::connect::reading;
+use crate::sqlite::rows;
+use crate::sqlite::store::base;
+use crate::store::StoreError;
+
+/// Connections that are kept open between reads.
+const KEPT: usize = 4;
+
+/// The most entries of one page, and the most that one page looks at.
+const PAGE: usize = 1_000;
+const LOOKED_AT: u64 = 20_000;
+
+/// Connections that only read.
+pub(crate) struct Reads {
+    path: PathBuf,
+    log_id: LogId,
+    idle: Mutex<Vec<Connection>>,
+}
+
+impl Reads {
+    pub(super) fn new(path: PathBuf, log_id: LogId) -> Self {
+        Self { path, log_id, idle: Mutex::default() }
+    }
+
+    fn with<T>(
+        &self,
+        read: impl FnOnce(&Connection) -> Result<T, StoreError>,
+    ) -> Result<T, LedgerError> {
+        let failed = |error: StoreError| {
+            tracing::warn!(%error, "a read of the ledger failed");
+            LedgerError::Unavailable
+        };
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let connection = match idle {
+            Some(connection) => connection,
+            None => reading(&self.path).map_err(|error| failed(error.into()))?,
+        };
+        // A connection that failed is not used again.
+        let value = read(&connection).map_err(failed)?;
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < KEPT {
+            idle.push(connection);
+        }
+        Ok(value)
+    }
+
+    pub(crate) fn by_execution(
+        &self,
+        agent: &Agent,
+        id: &ExecutionId,
+    ) -> Result<Option<Execution>, LedgerError> {
+        self.with(|connection| {
+            Ok(rows::by_execution(connection, &self.log_id, agent, id)?.map(|row| row.execution))
+        })
+    }
+
+    pub(crate) fn by_call(&self, call_id: &CallId) -> Result<Option<Execution>, LedgerError> {
+        self.with(|connection| {
+            Ok(rows::by_call(connection, &self.log_id, call_id)?.map(|row| row.execution))
+        })
+    }
+
+    pub(crate) fn list(
+        &self,
+        standing: Standing,
+        after: i64,
+        limit: usize,
+    ) -> Result<Vec<(i64, Execution)>, LedgerError> {
+        let state = match standing {
+            Standing::InFlight => "in-flight",
+            Standing::AwaitingInput => "awaiting-input",
+            Standing::TaskOpen => "task-open",
+            Standing::Blocked => "blocked",
+        };
+        self.with(|connection| {
+            let limit = limit.min(PAGE);
+            let rows = rows::in_state(connection, &self.log_id, state, after, limit)?;
+            Ok(rows.into_iter().map(|Row { number, execution }| (number, execution)).collect())
+        })
+    }
+
+    pub(crate) fn epochs(&self) -> Result<Epochs, LedgerError> {
+        self.with(|connection| Ok(base(connection, &self.log_id)?.epochs))
+    }
+
+    pub(crate) fn head(&self) -> Result<LogHead, LedgerError> {
+        self.with(|connection| {
+            let head: Head = base(connection, &self.log_id)?.head;
+            Ok(LogHead {
+                log_id: head.log_id().clone(),
+                size: head.size(),
+                last: head.last(),
+                root: head.root(),
+            })
+        })
+    }
+
+    pub(crate) fn entries(
+        &self,
+        selection: &Selection,
+        from: u64,
+        limit: usize,
+    ) -> Result<Page, LedgerError> {
+        self.with(|connection| page(connection, &self.log_id, selection, from, limit))
+    }
+
+    pub(crate) fn checkpoints(
+        &self,
+        from: u64,
+        limit: usize,
+    ) -> Result<Vec<StoredCheckpoint>, LedgerError> {
+        let sql = "SELECT size, text FROM checkpoints WHERE size >= ?1 ORDER BY size LIMIT ?2";
+        self.with(|connection| {
+            let mut statement = connection.prepare_cached(sql)?;
+            let limit = u64::try_from(limit.min(PAGE)).unwrap_or(0);
+            let rows = statement.query_map(params![Count(from), Count(limit)], checkpoint)?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+
+    pub(crate) fn newest_checkpoint(&self) -> Result<Option<StoredCheckpoint>, LedgerError> {
+        let sql = "SELECT size, text FROM checkpoints ORDER BY size DESC LIMIT 1";
+        self.with(|connection| {
+            Ok(connection.prepare_cached(sql)?.query_row([], checkpoint).optional()?)
+        })
+    }
+}
+
+fn checkpoint(row: &SqlRow<'_>) -> rusqlite::Result<StoredCheckpoint> {
+    Ok(StoredCheckpoint { size: row.get::<_, Count>(0)?.0, text: row.get(1)? })
+}
+
+fn stored(row: &SqlRow<'_>) -> rusqlite::Result<StoredEntry> {
+    Ok(StoredEntry {
+        sequence: row.get::<_, Count>(0)?.0,
+        hash: row.get::<_, Raw>(1)?.0,
+        bytes: row.get(2)?,
+    })
+}
+
+fn page(
+    connection: &Connection,
+    log_id: &LogId,
+    selection: &Selection,
+    from: u64,
+    limit: usize,
+) -> Result<Page, StoreError> {
+    let size = base(connection, log_id)?.head.size();
+    let limit = limit.clamp(1, PAGE);
+    // Only a selection without an index is read in windows.
+    let mut end = size;
+    let count = Count(u64::try_from(limit).unwrap_or(0));
+    let (sequence, entries) = (Count(from), "SELECT sequence, hash, bytes FROM entries WHERE");
+    let query = |condition: &str, params: &[&dyn rusqlite::ToSql]| {
+        let sql = format!("{entries} {condition} ORDER BY sequence LIMIT ?2");
+        let mut statement = connection.prepare_cached(&sql)?;
+        let rows = statement.query_map(params, stored)?;
+        rows.collect::<rusqlite::Result<Vec<StoredEntry>>>()
+    };
+    let found = match selection {
+        Selection::All => query("sequence >= ?1", &[&sequence, &count])?,
+        Selection::Execution(agent, id) => {
+            let row = rows::by_execution(connection, log_id, agent, id)?;
+            let number = row.map(|row| row.number);
+            query("sequence >= ?1 AND execution = ?3", &[&sequence, &count, &number])?
+        }
+        Selection::Call(call_id) => {
+            let number = rows::by_call(connection, log_id, call_id)?.map(|row| row.number);
+            query(
+                "sequence >= ?1 AND (execution = ?3 OR call_id = ?4)",
+                &[&sequence, &count, &number, &call_id.as_str()],
+            )?
+        }
+        Selection::Agent(agent) => query(
+            "sequence >= ?1 AND agent = (SELECT number FROM agents \
+             WHERE method = ?3 AND issuer = ?4 AND subject = ?5)",
+            &[&sequence, &count, &agent.method, &agent.issuer, &agent.subject],
+        )?,
+        Selection::Workflow(workflow) => query(
+            "sequence >= ?1 AND workflow_id = ?3",
+            &[&sequence, &count, &workflow.as_str()],
+        )?,
+        Selection::Time(after_us, before_us) => {
+            end = size.min(from.saturating_add(LOOKED_AT));
+            query(
+                "sequence >= ?1 AND sequence < ?5 AND time_us >= ?3 AND time_us < ?4",
+                &[&sequence, &count, after_us, before_us, &Count(end)],
+            )?
+        }
+    };
+    let next = match found.last() {
+        Some(last) if found.len() == limit => Some(last.sequence.saturating_add(1)),
+        _ => Some(end),
+    };
+    Ok(Page { entries: found, next: next.filter(|next| *next < size) })
+}

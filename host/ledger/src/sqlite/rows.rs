@@ -1,0 +1,102 @@
+//! The queries that plans and readers share.
+
+use countersign_canon::Digest;
+use countersign_evidence::{Agent, CallId, ExecutionId, LogId};
+use rusqlite::{Connection, OptionalExtension as _, Params, params};
+
+use crate::plan::Row;
+use crate::sqlite::columns::{Count, EXECUTION, Raw, execution};
+
+fn one(
+    connection: &Connection,
+    log_id: &LogId,
+    condition: &str,
+    params: impl Params,
+) -> rusqlite::Result<Option<Row>> {
+    let sql = format!(
+        "SELECT {EXECUTION} FROM executions e JOIN agents a ON a.number = e.agent \
+         WHERE {condition}"
+    );
+    connection.prepare_cached(&sql)?.query_row(params, |row| execution(row, log_id)).optional()
+}
+
+pub(super) fn by_execution(
+    connection: &Connection,
+    log_id: &LogId,
+    agent: &Agent,
+    id: &ExecutionId,
+) -> rusqlite::Result<Option<Row>> {
+    one(
+        connection,
+        log_id,
+        "a.method = ?1 AND a.issuer = ?2 AND a.subject = ?3 AND e.execution_id = ?4",
+        params![agent.method, agent.issuer, agent.subject, id.as_str()],
+    )
+}
+
+pub(super) fn by_call(
+    connection: &Connection,
+    log_id: &LogId,
+    call_id: &CallId,
+) -> rusqlite::Result<Option<Row>> {
+    one(connection, log_id, "e.call_id = ?1", params![call_id.as_str()])
+}
+
+pub(super) fn by_number(
+    connection: &Connection,
+    log_id: &LogId,
+    number: i64,
+) -> rusqlite::Result<Option<Row>> {
+    one(connection, log_id, "e.number = ?1", params![number])
+}
+
+/// At most `limit` executions in `state` with a number above `after`.
+pub(super) fn in_state(
+    connection: &Connection,
+    log_id: &LogId,
+    state: &str,
+    after: i64,
+    limit: usize,
+) -> rusqlite::Result<Vec<Row>> {
+    // The condition of the index is repeated, so that the planner may use it.
+    let sql = format!(
+        "SELECT {EXECUTION} FROM executions e INDEXED BY executions_open \
+         JOIN agents a ON a.number = e.agent \
+         WHERE e.state <> 'settled' AND e.state = ?1 AND e.number > ?2 \
+         ORDER BY e.number LIMIT ?3"
+    );
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let mut statement = connection.prepare_cached(&sql)?;
+    let rows = statement.query_map(params![state, after, limit], |row| execution(row, log_id))?;
+    rows.collect()
+}
+
+pub(super) fn held_by(connection: &Connection, agent: &Agent) -> rusqlite::Result<u64> {
+    let sql = "SELECT held FROM agents WHERE method = ?1 AND issuer = ?2 AND subject = ?3";
+    let held: Option<Count> = connection
+        .prepare_cached(sql)?
+        .query_row(params![agent.method, agent.issuer, agent.subject], |row| row.get(0))
+        .optional()?;
+    Ok(held.map_or(0, |held| held.0))
+}
+
+pub(super) fn issued_to(
+    connection: &Connection,
+    agent: &Agent,
+    state: &Digest,
+) -> rusqlite::Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM executions e JOIN agents a ON a.number = e.agent \
+               WHERE a.method = ?1 AND a.issuer = ?2 AND a.subject = ?3 AND e.issued = ?4)";
+    connection
+        .prepare_cached(sql)?
+        .query_row(params![agent.method, agent.issuer, agent.subject, Raw(*state)], |row| {
+            row.get(0)
+        })
+}
+
+pub(super) fn retained(connection: &Connection, number: i64) -> rusqlite::Result<Option<Vec<u8>>> {
+    connection
+        .prepare_cached("SELECT bytes FROM retained WHERE execution = ?1")?
+        .query_row(params![number], |row| row.get(0))
+        .optional()
+}

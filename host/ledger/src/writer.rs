@@ -1,0 +1,446 @@
+//! The one thread that writes.
+//!
+//! 1. Take what waits, up to a group, or what is due.
+//! 2. Begin a transaction; let the plan decide every request of the group.
+//! 3. Write what was decided, and commit.
+//! 4. Answer all. Only now do tokens exist.
+//! 5. On any error: nothing of the group counts. The connection is opened
+//!    again, and where the commit itself failed it is read back whether it took
+//!    effect. Settlements are kept and tried again.
+//! 6. After a sync that failed nothing is written any more
+//!    (`docs/spec/executions.md` §5).
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use countersign_canon::Digest;
+use countersign_evidence::RefusalCode;
+use countersign_evidence::checkpoint::Checkpoint;
+use countersign_evidence::key::SigningKey;
+
+use crate::anchor::Anchor;
+use crate::attempt::{Epochs, Position, Reserved, Verdict};
+use crate::error::LedgerError;
+use crate::execution::Execution;
+use crate::options::{Clock, Options};
+use crate::plan::{AttemptAnswer, Batch, Plan};
+use crate::queue::Queue;
+use crate::request::{Reply, Request};
+use crate::settlement::{Settled, Settlement};
+use crate::sqlite::{Backfill, Store};
+use crate::store::StoreError;
+use crate::token::{Closed, Inner, Token};
+
+/// How long the writer waits before it tries again what failed.
+const RETRY: Duration = Duration::from_secs(1);
+
+pub(crate) struct Writer {
+    store: Store,
+    options: Options,
+    clock: Arc<dyn Clock>,
+    key: SigningKey,
+    queue: Arc<Queue>,
+    backfill: Backfill,
+    rolled_back: bool,
+    /// Settlements that could not be made durable yet.
+    kept: Vec<(Closed, Settlement)>,
+    /// A commit of which it is not known whether it took effect.
+    doubt: Option<Doubt>,
+    connected: bool,
+    anchor_failed: bool,
+    signed: Signed,
+    tried: Duration,
+}
+
+/// The last checkpoint.
+#[derive(Clone, Copy, Debug)]
+struct Signed {
+    size: u64,
+    at: Duration,
+    /// Entries that were committed since this process began.
+    log_size: u64,
+}
+
+/// What a group would have answered.
+#[derive(Debug)]
+struct Doubt {
+    sequence: u64,
+    hash: Digest,
+    permits: Vec<Inner>,
+    settlements: Vec<(Closed, Settlement)>,
+}
+
+/// What was decided for one request, to be said once it is durable.
+enum Said {
+    Attempt(Result<AttemptAnswer, LedgerError>),
+    Settle(Result<Settled, LedgerError>),
+    Append(Result<(Position, Epochs), LedgerError>),
+    Act(Result<Execution, LedgerError>),
+    Checkpoint,
+}
+
+/// Where a group failed.
+enum Failed {
+    /// Certainly not durable.
+    Before(StoreError),
+    /// Perhaps durable: everything that would have been said, and the last
+    /// entry, by which it is read back.
+    AtCommit { error: StoreError, said: Vec<Said>, sequence: u64, hash: Digest },
+}
+
+impl From<StoreError> for Failed {
+    fn from(error: StoreError) -> Self {
+        Self::Before(error)
+    }
+}
+
+impl Writer {
+    pub(crate) fn new(
+        store: Store,
+        options: Options,
+        clock: Arc<dyn Clock>,
+        key: SigningKey,
+        queue: Arc<Queue>,
+        rolled_back: bool,
+    ) -> Self {
+        let watcher = Arc::clone(&queue);
+        let backfill = Backfill::start(store.path(), move || watcher.fail());
+        let now = clock.monotonic();
+        Self {
+            store,
+            options,
+            clock,
+            key,
+            queue,
+            backfill,
+            rolled_back,
+            kept: Vec::new(),
+            doubt: None,
+            connected: true,
+            anchor_failed: false,
+            // The entries of the start are signed with the first that follow.
+            signed: Signed { size: 0, at: now, log_size: 0 },
+            tried: now,
+        }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.store.path()
+    }
+
+    /// Serves until the queue is closed and empty; says whether everything that
+    /// was promised is durable.
+    pub(crate) fn run(mut self) -> Result<(), LedgerError> {
+        if !self.rolled_back && let Ok(size) = self.store.log_size() {
+            self.signed.log_size = size;
+        }
+        while let Some(requests) = self.queue.drain(self.options.group, self.wait()) {
+            self.serve(requests);
+            self.upkeep(false);
+        }
+        self.upkeep(true);
+        let whole = self.kept.is_empty() && self.doubt.is_none() && !self.queue.failed();
+        if whole { Ok(()) } else { Err(LedgerError::Unavailable) }
+    }
+
+    /// How long to wait for a request; `None` where nothing else is due.
+    fn wait(&self) -> Option<Duration> {
+        if self.rolled_back || self.queue.failed() {
+            return None;
+        }
+        if !self.kept.is_empty() || self.doubt.is_some() || self.anchor_failed || !self.connected {
+            return Some(RETRY);
+        }
+        let since = self.clock.monotonic().saturating_sub(self.signed.at);
+        (self.signed.size < self.signed.log_size)
+            .then(|| self.options.checkpoint_every.saturating_sub(since))
+    }
+
+    fn serve(&mut self, requests: Vec<Request>) {
+        if requests.is_empty() {
+            return;
+        }
+        if self.rolled_back {
+            return self.fail_all(requests, &LedgerError::RolledBack);
+        }
+        if self.queue.failed() || !self.connect() {
+            return self.fail_all(requests, &LedgerError::Unavailable);
+        }
+        match self.group(&requests) {
+            Ok(said) => self.answer_all(requests, said),
+            Err(failed) => self.recover(requests, failed),
+        }
+    }
+
+    /// Decides, writes and commits one group.
+    fn group(&mut self, requests: &[Request]) -> Result<Vec<Said>, Failed> {
+        let base = self.store.begin()?;
+        let (now_us, me) = (self.clock.wall_us(), self.store.incarnation());
+        let rows = self.store.rows()?;
+        let mut plan = Plan::new(&rows, base, now_us, me, self.options.agent_rows);
+        let mut said = Vec::with_capacity(requests.len());
+        for request in requests {
+            said.push(match request {
+                Request::Attempt { .. } if self.anchor_failed => {
+                    Said::Attempt(Err(LedgerError::Unavailable))
+                }
+                Request::Attempt { attempt, intent, .. } => {
+                    Said::Attempt(plan.attempt(attempt, intent)?)
+                }
+                Request::Settle { closed, settlement, .. } => {
+                    Said::Settle(plan.settle(closed, settlement)?)
+                }
+                Request::Append { draft, in_force, .. } => {
+                    Said::Append(plan.append(draft, *in_force))
+                }
+                Request::Act { which, act, draft, .. } => {
+                    Said::Act(plan.act(which, act, draft)?)
+                }
+                Request::Checkpoint { .. } => Said::Checkpoint,
+            });
+        }
+        let batch = plan.into_batch();
+        let Some((sequence, hash)) = last_entry(&batch) else {
+            self.store.rollback()?;
+            return Ok(said);
+        };
+        self.store.write(&batch)?;
+        if let Err(error) = self.store.commit() {
+            return Err(Failed::AtCommit { error, said, sequence, hash });
+        }
+        self.signed.log_size = batch.head.size();
+        Ok(said)
+    }
+
+    /// Ends a group that failed.
+    fn recover(&mut self, requests: Vec<Request>, failed: Failed) {
+        self.connected = false;
+        let (error, doubtful) = match failed {
+            Failed::Before(error) => (error, None),
+            Failed::AtCommit { error, said, sequence, hash } => {
+                (error, Some((said, sequence, hash)))
+            }
+        };
+        tracing::error!(%error, requests = requests.len(), "a group of the ledger failed");
+        if matches!(error, StoreError::Sync(_)) {
+            // What the disk holds is not known, and reading it back would be
+            // answered from memory.
+            self.queue.fail();
+            return self.fail_all(requests, &LedgerError::Unavailable);
+        }
+        let Some((said, sequence, hash)) = doubtful else {
+            return self.fail_all(requests, &LedgerError::Unavailable);
+        };
+        let durable = self.store.reopen().and_then(|()| self.store.holds(sequence, hash));
+        match durable {
+            Ok(true) => {
+                self.connected = true;
+                self.signed.log_size = sequence.saturating_add(1);
+                self.answer_all(requests, said);
+            }
+            Ok(false) => {
+                self.connected = true;
+                self.fail_all(requests, &LedgerError::Unavailable);
+            }
+            Err(error) => {
+                tracing::error!(%error, "it is not known whether a group is durable");
+                self.doubt = Some(Doubt {
+                    sequence,
+                    hash,
+                    permits: said.into_iter().filter_map(permit).collect(),
+                    settlements: requests.iter().filter_map(settlement).collect(),
+                });
+                for request in requests {
+                    refuse(request, &LedgerError::Unavailable);
+                }
+            }
+        }
+    }
+
+    /// Sees to it that there is a connection and no doubt.
+    fn connect(&mut self) -> bool {
+        if self.connected {
+            return true;
+        }
+        if let Err(error) = self.store.reopen() {
+            tracing::error!(%error, "the ledger cannot be opened again");
+            return false;
+        }
+        if let Some(doubt) = self.doubt.take() {
+            match self.store.holds(doubt.sequence, doubt.hash) {
+                Err(error) => {
+                    tracing::error!(%error, "the ledger cannot be read back");
+                    self.doubt = Some(doubt);
+                    return false;
+                }
+                // Nothing was sent under these permits: nobody got them.
+                Ok(true) => {
+                    self.signed.log_size = doubt.sequence.saturating_add(1);
+                    self.kept.extend(doubt.permits.into_iter().filter_map(unused));
+                }
+                Ok(false) => self.kept.extend(doubt.settlements),
+            }
+        }
+        self.connected = true;
+        true
+    }
+
+    /// What is due beside requests.
+    fn upkeep(&mut self, last: bool) {
+        if self.rolled_back || self.queue.failed() {
+            return;
+        }
+        let now = self.clock.monotonic();
+        let again = last || now.saturating_sub(self.tried) >= RETRY;
+        let waiting = !self.kept.is_empty() || self.doubt.is_some() || !self.connected;
+        if again && waiting {
+            self.tried = now;
+            self.retry();
+        }
+        let due = now.saturating_sub(self.signed.at) >= self.options.checkpoint_every;
+        if last || due || (self.anchor_failed && again) {
+            self.tried = now;
+            self.cut_checkpoint();
+        }
+        let wal_bytes = self.store.wal_bytes();
+        self.backfill.wal_grew(wal_bytes, self.options.wal_bytes);
+        if wal_bytes >= self.options.wal_bytes && self.connected {
+            self.checked(|store| store.reset_wal());
+        }
+    }
+
+    fn retry(&mut self) {
+        if !self.connect() {
+            return;
+        }
+        let kept = std::mem::take(&mut self.kept);
+        let requests: Vec<Request> = kept
+            .into_iter()
+            .map(|(closed, settlement)| Request::Settle { closed, settlement, reply: None })
+            .collect();
+        self.serve(requests);
+    }
+
+    /// Signs what is committed, keeps that, and moves the anchor.
+    fn cut_checkpoint(&mut self) {
+        if !self.connected || (self.signed.size >= self.signed.log_size && !self.anchor_failed) {
+            return;
+        }
+        let key = &self.key;
+        let cut = |store: &mut Store| {
+            let head = store.begin()?.head;
+            store.keep_checkpoint(head.size(), &Checkpoint::of(&head).sign(key))?;
+            store.commit()?;
+            Ok(head)
+        };
+        let head = match cut(&mut self.store) {
+            Ok(head) => head,
+            Err(error) => return self.lost(&error),
+        };
+        self.signed =
+            Signed { size: head.size(), at: self.clock.monotonic(), log_size: head.size() };
+        let anchored = Anchor::of(&head).write(&self.options.anchor);
+        if let Err(error) = &anchored {
+            tracing::error!(%error, "the anchor cannot be written: nothing is admitted");
+        }
+        self.anchor_failed = anchored.is_err();
+    }
+
+    fn checked(&mut self, run: impl FnOnce(&Store) -> Result<(), StoreError>) {
+        if let Err(error) = run(&self.store) {
+            self.lost(&error);
+        }
+    }
+
+    fn lost(&mut self, error: &StoreError) {
+        tracing::error!(%error, "the ledger failed");
+        self.connected = false;
+        if matches!(error, StoreError::Sync(_)) {
+            self.queue.fail();
+        }
+    }
+
+    fn answer_all(&mut self, requests: Vec<Request>, said: Vec<Said>) {
+        for (request, said) in requests.into_iter().zip(said) {
+            match (request, said) {
+                (Request::Attempt { reply, .. }, Said::Attempt(answer)) => {
+                    send(reply, answer.map(|answer| self.verdict(answer)));
+                }
+                (Request::Settle { reply: Some(reply), .. }, Said::Settle(answer)) => {
+                    send(reply, answer);
+                }
+                (Request::Append { reply, .. }, Said::Append(answer)) => send(reply, answer),
+                (Request::Act { reply, .. }, Said::Act(answer)) => send(reply, answer),
+                (Request::Checkpoint { reply }, _) => {
+                    self.cut_checkpoint();
+                    let whole = self.connected && !self.anchor_failed;
+                    let size = whole.then_some(self.signed.size);
+                    send(reply, size.ok_or(LedgerError::Unavailable));
+                }
+                // A settlement that nobody waits for.
+                _ => {}
+            }
+        }
+    }
+
+    fn verdict(&self, answer: AttemptAnswer) -> Verdict {
+        match answer {
+            AttemptAnswer::Reserved { permit, entry, classification } => {
+                let token = Token::new(permit, Arc::clone(&self.queue));
+                Verdict::Reserved(Box::new(Reserved { token, entry, classification }))
+            }
+            AttemptAnswer::Refused(refused) => Verdict::Refused(refused),
+            AttemptAnswer::DecideAgain(again) => Verdict::DecideAgain(again),
+        }
+    }
+
+    fn fail_all(&mut self, requests: Vec<Request>, error: &LedgerError) {
+        for request in requests {
+            self.kept.extend(settlement(&request));
+            refuse(request, error);
+        }
+    }
+}
+
+fn last_entry(batch: &Batch) -> Option<(u64, Digest)> {
+    let last = batch.entries.last()?;
+    Some((last.entry.sequence(), last.entry.hash()))
+}
+
+/// Whoever asked may be gone. A token that cannot be given is dropped, and so
+/// settles its execution.
+fn send<T>(reply: Reply<T>, answer: Result<T, LedgerError>) {
+    drop(reply.send(answer));
+}
+
+fn refuse(request: Request, error: &LedgerError) {
+    match request {
+        Request::Attempt { reply, .. } => send(reply, Err(error.clone())),
+        Request::Settle { reply: Some(reply), .. } => send(reply, Err(LedgerError::Settlement)),
+        Request::Settle { reply: None, .. } => {}
+        Request::Append { reply, .. } => send(reply, Err(error.clone())),
+        Request::Act { reply, .. } => send(reply, Err(error.clone())),
+        Request::Checkpoint { reply } => send(reply, Err(error.clone())),
+    }
+}
+
+fn permit(said: Said) -> Option<Inner> {
+    match said {
+        Said::Attempt(Ok(AttemptAnswer::Reserved { permit, .. })) => Some(permit),
+        _ => None,
+    }
+}
+
+fn unused(permit: Inner) -> Option<(Closed, Settlement)> {
+    // INVARIANT: the code is made of letters and `-`.
+    let reason = RefusalCode::new("ledger-unavailable").ok()?;
+    Some((permit.close(), Settlement::NotSent { reason }))
+}
+
+fn settlement(request: &Request) -> Option<(Closed, Settlement)> {
+    match request {
+        Request::Settle { closed, settlement, .. } => Some((closed.clone(), settlement.clone())),
+        _ => None,
+    }
+}
