@@ -11,7 +11,7 @@ use countersign_component::{Answer, Component, Profile, Vector};
 struct Exact;
 
 impl Profile for Exact {
-    const ID: &'static str = "exact@1.0.0";
+    const ID: &'static str = concat!("exact@", env!("CARGO_PKG_VERSION"));
     const NUMBERS: Numbers = Numbers::AsWritten;
     const VECTORS: &'static [Vector] = &[
         Vector {

@@ -11,7 +11,7 @@ use countersign_component::{Answer, Component, Profile, Vector};
 struct JcsInteger;
 
 impl Profile for JcsInteger {
-    const ID: &'static str = "jcs-integer@1.0.0";
+    const ID: &'static str = concat!("jcs-integer@", env!("CARGO_PKG_VERSION"));
     const NUMBERS: Numbers = Numbers::SafeIntegers;
     const VECTORS: &'static [Vector] = &[
         Vector {
