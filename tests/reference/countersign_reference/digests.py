@@ -22,3 +22,7 @@ def request_state(text):
 
 def client_context(canonical):
     return _digest("countersign.client-context.v1", last=canonical)
+
+
+def plain(data):
+    return "sha256:" + hashlib.sha256(data).hexdigest()

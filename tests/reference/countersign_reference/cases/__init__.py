@@ -1,0 +1,1 @@
+"""The cases, by subject. Each module's `cases()` yields vectors in order."""
