@@ -1,7 +1,11 @@
 //! What a ledger is given when it is opened.
 
+use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
+
+use crate::probe::Probe;
 
 /// The only source of time.
 pub trait Clock: Send + Sync + 'static {
@@ -12,7 +16,7 @@ pub trait Clock: Send + Sync + 'static {
 }
 
 /// Where the ledger lives, and its limits.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Options {
     /// The database. Beside it stand its WAL and `PATH.lock`.
     pub path: PathBuf,
@@ -36,6 +40,8 @@ pub struct Options {
     /// The most pages that the database may have; `None` for no limit but the
     /// disk's.
     pub max_pages: Option<u32>,
+    /// Called at named points of the writer's way; for tests.
+    pub probe: Option<Arc<dyn Probe>>,
 }
 
 impl Options {
@@ -52,6 +58,13 @@ impl Options {
             checkpoint_every: Duration::from_secs(5),
             wal_bytes: 16 << 20,
             max_pages: None,
+            probe: None,
         }
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options").field("path", &self.path).finish_non_exhaustive()
     }
 }

@@ -25,6 +25,7 @@ use crate::error::LedgerError;
 use crate::execution::Execution;
 use crate::options::{Clock, Options};
 use crate::plan::{AttemptAnswer, Batch, Plan};
+use crate::probe::Point;
 use crate::queue::Queue;
 use crate::request::{Reply, Request};
 use crate::settlement::{Settled, Settlement};
@@ -167,8 +168,12 @@ impl Writer {
         if self.queue.failed() || !self.connect() {
             return self.fail_all(requests, &LedgerError::Unavailable);
         }
+        drop(self.probe(Point::Taken));
         match self.group(&requests) {
-            Ok(said) => self.answer_all(requests, said),
+            Ok(said) => {
+                self.answer_all(requests, said);
+                drop(self.probe(Point::Answered));
+            }
             Err(failed) => self.recover(requests, failed),
         }
     }
@@ -205,12 +210,22 @@ impl Writer {
             self.store.rollback()?;
             return Ok(said);
         };
+        self.probe(Point::Decided)?;
         self.store.write(&batch)?;
-        if let Err(error) = self.store.commit() {
+        self.probe(Point::Written)?;
+        let committed = self.store.commit().and_then(|()| self.probe(Point::Committed));
+        if let Err(error) = committed {
             return Err(Failed::AtCommit { error, said, sequence, hash });
         }
         self.signed.log_size = batch.head.size();
         Ok(said)
+    }
+
+    fn probe(&self, point: Point) -> Result<(), StoreError> {
+        match &self.options.probe {
+            Some(probe) => Ok(probe.at(point)?),
+            None => Ok(()),
+        }
     }
 
     /// Ends a group that failed.
@@ -232,7 +247,8 @@ impl Writer {
         let Some((said, sequence, hash)) = doubtful else {
             return self.fail_all(requests, &LedgerError::Unavailable);
         };
-        let durable = self.store.reopen().and_then(|()| self.store.holds(sequence, hash));
+        let reopened = self.store.reopen().and_then(|()| self.probe(Point::Reopened));
+        let durable = reopened.and_then(|()| self.store.holds(sequence, hash));
         match durable {
             Ok(true) => {
                 self.connected = true;
@@ -263,7 +279,8 @@ impl Writer {
         if self.connected {
             return true;
         }
-        if let Err(error) = self.store.reopen() {
+        let reopened = self.store.reopen().and_then(|()| self.probe(Point::Reopened));
+        if let Err(error) = reopened {
             tracing::error!(%error, "the ledger cannot be opened again");
             return false;
         }
