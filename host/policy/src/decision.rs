@@ -104,6 +104,10 @@ impl PolicyId {
         Self(id.into())
     }
 
+    pub(crate) fn of(id: &cedar_policy::PolicyId) -> Self {
+        Self::new(AsRef::<str>::as_ref(id))
+    }
+
     /// As it is written in entries.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -13,11 +13,21 @@
 #![forbid(unsafe_code)]
 
 mod bundle;
+mod check;
 mod decision;
+mod expression;
+mod guard;
+mod keys;
+mod names;
 mod number;
+mod policy;
 mod problem;
 mod request;
+mod schema;
 mod set;
+mod slices;
+mod statements;
+mod values;
 
 pub use bundle::{Bundle, BundleError, File};
 pub use decision::{Decision, PolicyId, Reason, RefusalCode};

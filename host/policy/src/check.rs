@@ -1,0 +1,119 @@
+//! Holding policies against the schema, strictly.
+//!
+//! What Cedar calls a warning is a problem here where it would allow by error:
+//! a `forbid` that can never apply forbids nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cedar_policy::{PolicySet, Schema, ValidationMode, ValidationWarning, Validator};
+
+use crate::policy::{Mentions, Policy};
+use crate::{Class, LoadError, Problem, ProblemCode, Tool, schema};
+
+/// Against every tool and server that the policies themselves speak of. A
+/// tool's class is not known then, so that only what is impossible under each
+/// of them is called so.
+pub(crate) fn mentioned(policies: &[Policy]) -> Result<(), LoadError> {
+    let mut problems: Vec<Problem> = Vec::new();
+    let mut impossible: Option<Vec<Problem>> = None;
+    for class in Class::ALL {
+        let tools: BTreeSet<_> = policies
+            .iter()
+            .flat_map(|policy| policy.mentions.tools(class))
+            .map(|tool| (tool.server, tool.name))
+            .collect();
+        let tools = tools.into_iter().map(|(server, name)| Tool {
+            server,
+            name,
+            class,
+        });
+        let (hard, soft): (Vec<_>, Vec<_>) = validate(policies, tools, servers(policies))
+            .into_iter()
+            .partition(|problem| problem.code() != ProblemCode::Impossible);
+        problems.extend(hard);
+        impossible = Some(match impossible {
+            None => soft,
+            Some(before) => before
+                .into_iter()
+                .filter(|one| soft.contains(one))
+                .collect(),
+        });
+    }
+    problems.extend(impossible.unwrap_or_default());
+    LoadError::of(problems).map_or(Ok(()), Err)
+}
+
+/// Against the tools that there are.
+pub(crate) fn known(policies: &[Policy], tools: &[Tool<'_>]) -> Result<(), LoadError> {
+    let known: BTreeSet<&str> = tools.iter().map(|tool| tool.server).collect();
+    let mut problems = validate(policies, tools.iter().copied(), []);
+    for policy in policies {
+        for server in policy.mentions.servers.iter() {
+            if !known.contains(server.as_ref()) {
+                problems.push(policy.origin.problem(
+                    ProblemCode::Invalid,
+                    format!("there is no server `{server}`"),
+                ));
+            }
+        }
+    }
+    LoadError::of(problems).map_or(Ok(()), Err)
+}
+
+fn servers(policies: &[Policy]) -> impl Iterator<Item = &str> {
+    let mentions = policies.iter().map(|policy| &policy.mentions);
+    mentions.flat_map(|Mentions { servers, .. }| servers.iter().map(AsRef::as_ref))
+}
+
+fn validate<'a>(
+    policies: &[Policy],
+    tools: impl IntoIterator<Item = Tool<'a>>,
+    servers: impl IntoIterator<Item = &'a str>,
+) -> Vec<Problem> {
+    let schema = schema::parse(&schema::text(tools, servers));
+    let set = PolicySet::from_policies(policies.iter().map(|policy| policy.cedar.clone()));
+    match (schema, set) {
+        (Ok(schema), Ok(set)) => against(schema, &set, policies),
+        (Err(fault), _) => unusable(policies, &fault),
+        (_, Err(fault)) => unusable(policies, &fault.to_string()),
+    }
+}
+
+/// A fault of ours fails closed, at every policy.
+fn unusable(policies: &[Policy], fault: &str) -> Vec<Problem> {
+    policies
+        .iter()
+        .map(|policy| policy.origin.problem(ProblemCode::Invalid, fault))
+        .collect()
+}
+
+fn against(schema: Schema, set: &PolicySet, policies: &[Policy]) -> Vec<Problem> {
+    let origins: BTreeMap<&str, _> = policies
+        .iter()
+        .map(|policy| (policy.id.as_str(), &policy.origin))
+        .collect();
+    let result = Validator::new(schema).validate(set, ValidationMode::Strict);
+    let origin = |id: &cedar_policy::PolicyId| origins.get(id.to_string().as_str()).copied();
+    let errors = result.validation_errors().filter_map(|error| {
+        Some(origin(error.policy_id())?.diagnosed(ProblemCode::Invalid, error))
+    });
+    let warnings = result.validation_warnings().filter_map(|warning| {
+        let code = code(warning)?;
+        Some(origin(warning.policy_id())?.diagnosed(code, warning))
+    });
+    errors.chain(warnings).collect()
+}
+
+/// Which warnings are problems: what can never apply, and text that does not
+/// read as it is shown. Mixed scripts are how some people write.
+const fn code(warning: &ValidationWarning) -> Option<ProblemCode> {
+    match warning {
+        ValidationWarning::ImpossiblePolicy(_) | ValidationWarning::InvalidActionApplication(_) => {
+            Some(ProblemCode::Impossible)
+        }
+        ValidationWarning::BidiCharsInString(_) | ValidationWarning::BidiCharsInIdentifier(_) => {
+            Some(ProblemCode::Invalid)
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,318 @@
+//! One policy, as it stands in its file: parsed, named, and asked what it
+//! speaks of.
+
+use std::collections::BTreeSet;
+
+use cedar_policy::pst::{self, Template};
+use cedar_policy::{ActionConstraint, Effect, EntityUid, Policy as Cedar};
+use miette::Diagnostic;
+
+use crate::keys::Key;
+use crate::names::{self, ActionName};
+use crate::statements::Statement;
+use crate::{Class, File, PolicyId, Problem, ProblemCode, RefusalCode, Tool, expression, guard};
+
+/// Bytes in an `@id`.
+const MAX_ID: usize = 128;
+
+/// A policy that was read; what it says is validated elsewhere.
+#[derive(Clone, Debug)]
+pub(crate) struct Policy {
+    pub(crate) id: PolicyId,
+    pub(crate) cedar: Cedar,
+    pub(crate) origin: Origin,
+    pub(crate) code: Option<RefusalCode>,
+    pub(crate) mentions: Mentions,
+    action: ActionConstraint,
+}
+
+/// Where a policy stands.
+#[derive(Clone, Debug)]
+pub(crate) struct Origin {
+    file: Box<str>,
+    line: usize,
+    text: Box<str>,
+}
+
+/// What a policy speaks of.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Mentions {
+    /// `(server, tool)`
+    pub(crate) tools: BTreeSet<(Box<str>, Box<str>)>,
+    /// Named as a group of actions, or as the resource.
+    pub(crate) servers: BTreeSet<Box<str>>,
+    pub(crate) keys: BTreeSet<Key>,
+    pub(crate) client: bool,
+    pub(crate) continuation: bool,
+}
+
+impl Origin {
+    pub(crate) fn problem(&self, code: ProblemCode, message: impl Into<String>) -> Problem {
+        self.problem_at(0, code, message.into(), None)
+    }
+
+    fn helped(&self, code: ProblemCode, message: impl Into<String>, help: &str) -> Problem {
+        self.problem_at(0, code, message.into(), Some(help.to_owned()))
+    }
+
+    /// What Cedar says of this policy, on the line that it means.
+    pub(crate) fn diagnosed(&self, code: ProblemCode, diagnostic: &dyn Diagnostic) -> Problem {
+        let label = diagnostic.labels().and_then(|mut labels| labels.next());
+        let offset = label.as_ref().map_or(0, miette::LabeledSpan::offset);
+        let help = diagnostic.help().map(|help| help.to_string());
+        self.problem_at(offset, code, diagnostic.to_string(), help)
+    }
+
+    fn problem_at(
+        &self,
+        offset: usize,
+        code: ProblemCode,
+        message: String,
+        help: Option<String>,
+    ) -> Problem {
+        let before = self.text.as_bytes().get(..offset).unwrap_or_default();
+        let lines = before.iter().filter(|byte| **byte == b'\n').count();
+        Problem {
+            code,
+            file: self.file.clone(),
+            line: self.line + lines,
+            message,
+            help,
+        }
+    }
+}
+
+impl Policy {
+    /// Reads the `index`-th statement of a file, from 1.
+    ///
+    /// # Errors
+    /// What keeps it from being a policy at all, or from being decided with.
+    pub(crate) fn read(
+        file: &File,
+        index: usize,
+        statement: Statement<'_>,
+    ) -> Result<Self, Vec<Problem>> {
+        let origin = Origin {
+            file: file.name.clone(),
+            line: statement.line,
+            text: statement.text.into(),
+        };
+        if let Some(excess) = statement.excess {
+            return Err(vec![origin.helped(
+                ProblemCode::Syntax,
+                format!("this policy is too large: {excess}"),
+                "split it into several policies, or compare with a set",
+            )]);
+        }
+        let cedar = parse(&origin)?;
+        let default = PolicyId::new(&format!("{}#{index}", file.name));
+        let mut problems = Vec::new();
+        let id = take(id(&cedar, &origin, default), &mut problems);
+        let code = take(code(&cedar, &origin), &mut problems);
+        let template = match cedar.to_pst() {
+            Ok(pst::Policy::Static(policy)) => policy.body().clone(),
+            _ => return Err(vec![template(&origin)]),
+        };
+        guarded(&template, &origin, &mut problems);
+        let mentions = mentions(&cedar, &template, &origin, &mut problems);
+        match (id, code) {
+            (Some(id), Some(code)) if problems.is_empty() => Ok(Self {
+                cedar: cedar.new_id(cedar_policy::PolicyId::new(id.as_str())),
+                action: cedar.action_constraint(),
+                id,
+                origin,
+                code,
+                mentions,
+            }),
+            _ => Err(problems),
+        }
+    }
+
+    /// The actions that the scope names; none where any will do.
+    pub(crate) fn scope(&self) -> Option<Vec<&EntityUid>> {
+        match &self.action {
+            ActionConstraint::Any => None,
+            ActionConstraint::Eq(action) => Some(vec![action]),
+            ActionConstraint::In(actions) => Some(actions.iter().collect()),
+        }
+    }
+
+    /// The actions that the scope names, themselves or by a group of theirs:
+    /// whether one of these is among them.
+    pub(crate) fn applies(&self, action: Option<&str>, groups: &[&str]) -> bool {
+        let named = |id: &str| action == Some(id);
+        match &self.action {
+            ActionConstraint::Any => true,
+            ActionConstraint::Eq(uid) => named(uid.id().unescaped()),
+            ActionConstraint::In(uids) => uids.iter().any(|uid| {
+                let id = uid.id().unescaped();
+                named(id) || groups.contains(&id)
+            }),
+        }
+    }
+}
+
+impl Mentions {
+    /// The tools that are spoken of, as if each had this class.
+    pub(crate) fn tools(&self, class: Class) -> impl Iterator<Item = Tool<'_>> {
+        self.tools.iter().map(move |(server, name)| Tool {
+            server,
+            name,
+            class,
+        })
+    }
+}
+
+fn take<T>(result: Result<T, Problem>, problems: &mut Vec<Problem>) -> Option<T> {
+    result.map_err(|problem| problems.push(problem)).ok()
+}
+
+fn parse(origin: &Origin) -> Result<Cedar, Vec<Problem>> {
+    Cedar::parse(None, &origin.text).map_err(|errors| {
+        if cedar_policy::Template::parse(None, &origin.text).is_ok() {
+            return vec![template(origin)];
+        }
+        let problem = |error| origin.diagnosed(ProblemCode::Syntax, error);
+        errors.iter().map(|error| problem(error)).collect()
+    })
+}
+
+fn template(origin: &Origin) -> Problem {
+    origin.helped(
+        ProblemCode::Template,
+        "this is a template, and nothing links it",
+        "write the principal or the resource instead of `?principal` or `?resource`",
+    )
+}
+
+fn id(cedar: &Cedar, origin: &Origin, default: PolicyId) -> Result<PolicyId, Problem> {
+    let Some(id) = cedar.annotation("id") else {
+        return Ok(default);
+    };
+    let letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    if id.is_empty() || id.len() > MAX_ID || !id.bytes().all(letter) {
+        return Err(origin.helped(
+            ProblemCode::Annotation,
+            format!("`{id}` cannot name a policy"),
+            "write 1 to 128 letters, digits, `.`, `_` or `-`",
+        ));
+    }
+    Ok(PolicyId::new(id))
+}
+
+fn code(cedar: &Cedar, origin: &Origin) -> Result<Option<RefusalCode>, Problem> {
+    let Some(text) = cedar.annotation("code") else {
+        return Ok(None);
+    };
+    let code = RefusalCode::ALL
+        .into_iter()
+        .find(|code| code.as_str() == text);
+    match (code, cedar.effect()) {
+        (Some(code), Effect::Forbid) => Ok(Some(code)),
+        _ => Err(origin.helped(
+            ProblemCode::Annotation,
+            format!("`@code(\"{text}\")` cannot stand here"),
+            "a `forbid` may carry `policy-denied` or `execution-id-required`",
+        )),
+    }
+}
+
+fn guarded(template: &Template, origin: &Origin, problems: &mut Vec<Problem>) {
+    for finding in guard::findings(template) {
+        let effect = template.effect;
+        let (message, help) = match finding.attribute {
+            "long" => (
+                format!(
+                    "`has long` lets every value that is not spelled as an integer past this `{effect}`: `5000.0` has no `long`"
+                ),
+                "compare `number`: `x.number.ceil > N`, `x.number.floor < N`; every number has both",
+            ),
+            _ => (
+                format!(
+                    "`has decimal` lets every number that is no decimal past this `{effect}`: `1e30` has none"
+                ),
+                "write `forbid … unless { x has decimal && x.decimal.lessThanOrEqual(…) }`, or compare `x.ceil` and `x.floor`, which every number has",
+            ),
+        };
+        problems.push(origin.helped(ProblemCode::Guard, message, help));
+    }
+}
+
+fn mentions(
+    cedar: &Cedar,
+    template: &Template,
+    origin: &Origin,
+    problems: &mut Vec<Problem>,
+) -> Mentions {
+    let mut mentions = Mentions::default();
+    for uid in cedar.entity_literals() {
+        let (kind, id) = (uid.type_name().to_string(), uid.id().unescaped());
+        if let Some(help) = mentions.entity(&kind, id) {
+            problems.push(origin.helped(
+                ProblemCode::Invalid,
+                format!("`{uid}` names nothing"),
+                help,
+            ));
+        }
+    }
+    let Ok(expressions) = expression::all(template) else {
+        problems.push(origin.problem(
+            ProblemCode::Syntax,
+            "this policy holds an expression that this version does not know",
+        ));
+        return mentions;
+    };
+    for expression in expressions {
+        mentions.client |= expression::reads(expression, "client");
+        mentions.continuation |= expression::reads(expression, "continuation");
+        let Some(key) = expression::tag_key(expression) else {
+            continue;
+        };
+        let literal = key.map_err(ToString::to_string);
+        match literal.and_then(|text| Key::new(text).ok_or_else(|| format!("\"{text}\""))) {
+            Ok(key) => {
+                mentions.keys.insert(key);
+            }
+            Err(text) => problems.push(origin.helped(
+                ProblemCode::TagKey,
+                format!("the tag key `{text}` is no literal JSON Pointer"),
+                "write it out: `\"/arguments/amount\"`, with `~1` for a slash and `~0` for a tilde in a name, at most 64 steps",
+            )),
+        }
+    }
+    mentions
+}
+
+impl Mentions {
+    /// Notes an entity; help, where there can be none of that name.
+    fn entity(&mut self, kind: &str, id: &str) -> Option<&'static str> {
+        match kind {
+            "Action" => match ActionName::read(id) {
+                Some(ActionName::Class(_)) => None,
+                Some(ActionName::Server(server)) => {
+                    self.servers.insert(server.into());
+                    None
+                }
+                Some(ActionName::Tool { server, name }) => {
+                    self.tools.insert((server.into(), name.into()));
+                    None
+                }
+                None => Some(
+                    "write `Action::\"SERVER/TOOL\"`, `Action::\"server:SERVER\"`, or one of `Action::\"read-only\"`, `\"side-effecting\"`, `\"destructive\"`",
+                ),
+            },
+            "Server" if names::is_server(id) => {
+                self.servers.insert(id.into());
+                None
+            }
+            "Server" => Some("a server's name is `[a-z0-9][a-z0-9-]{0,62}`"),
+            "Agent" if names::is_agent_id(id) => None,
+            "Agent" => Some(
+                "write `Agent::\"METHOD/ISSUER/SUBJECT\"`, with `%2F` for a slash and `%25` for a percent sign in a part, or compare `principal.subject`",
+            ),
+            "View" => Some("write `context.at`, `context.client` or `context.continuation`"),
+            // Strict validation knows every other type.
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Which policies can apply to which action.
+//!
+//! Cedar looks at every policy of a set, so each request is given only those
+//! whose scope can match its action. What tells actions apart is whether the
+//! policies name them, name their server, and their class; there are few such
+//! cases, known at load, and each set is made when it is first needed.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use cedar_policy::PolicySet;
+
+use crate::keys::Keys;
+use crate::names::{self, ActionName, SERVER_GROUP};
+use crate::policy::Policy;
+use crate::{Class, Tool};
+
+/// Policies that are evaluated together, and the tag keys that they read.
+#[derive(Debug)]
+pub(crate) struct Slice {
+    pub(crate) policies: PolicySet,
+    pub(crate) keys: Keys,
+}
+
+/// Every slice of a policy set.
+#[derive(Debug)]
+pub(crate) struct Slices {
+    /// By action id, where a scope names that tool.
+    tools: BTreeMap<Box<str>, Case>,
+    /// By server, where a scope names the server's group.
+    servers: BTreeMap<Box<str>, Case>,
+    others: Case,
+}
+
+/// One slice for each class.
+type Case = [OnceLock<Option<Slice>>; 3];
+
+impl Slices {
+    pub(crate) fn new(policies: &[Policy]) -> Self {
+        let mut slices = Self {
+            tools: BTreeMap::new(),
+            servers: BTreeMap::new(),
+            others: Case::default(),
+        };
+        for id in policies
+            .iter()
+            .filter_map(Policy::scope)
+            .flatten()
+            .map(|uid| uid.id().unescaped())
+        {
+            match ActionName::read(id) {
+                Some(ActionName::Tool { .. }) => {
+                    slices.tools.entry(id.into()).or_default();
+                }
+                Some(ActionName::Server(server)) => {
+                    slices.servers.entry(server.into()).or_default();
+                }
+                Some(ActionName::Class(_)) | None => {}
+            }
+        }
+        slices
+    }
+
+    /// The policies that can apply to a tool; none where Cedar refuses to hold
+    /// them, which it did not at load.
+    pub(crate) fn of(&self, policies: &[Policy], tool: Tool<'_>) -> Option<&Slice> {
+        let id = names::action_id(tool);
+        let (case, action) = match self.tools.get(id.as_str()) {
+            Some(case) => (case, Some(id.as_str())),
+            None => (self.servers.get(tool.server).unwrap_or(&self.others), None),
+        };
+        let [read_only, side_effecting, destructive] = case;
+        let slice = match tool.class {
+            Class::ReadOnly => read_only,
+            Class::SideEffecting => side_effecting,
+            Class::Destructive => destructive,
+        };
+        slice
+            .get_or_init(|| {
+                let server = format!("{SERVER_GROUP}{}", tool.server);
+                let mut groups = vec![server.as_str()];
+                groups.extend(names::groups(tool.class));
+                Slice::new(
+                    policies
+                        .iter()
+                        .filter(|policy| policy.applies(action, &groups)),
+                )
+            })
+            .as_ref()
+    }
+}
+
+impl Slice {
+    pub(crate) fn new<'a>(policies: impl Iterator<Item = &'a Policy> + Clone) -> Option<Self> {
+        let keys = Keys::new(policies.clone().flat_map(|policy| &policy.mentions.keys));
+        let cedar = policies.map(|policy| policy.cedar.clone());
+        Some(Self {
+            policies: PolicySet::from_policies(cedar).ok()?,
+            keys,
+        })
+    }
+}

@@ -1,0 +1,195 @@
+//! Taking a policy file apart into its statements, before Cedar reads any.
+//!
+//! Each statement is parsed by itself, so that it keeps its file and line. And
+//! each is measured first: Cedar's reader, validator and evaluator recurse, and
+//! a verifier reads the files of strangers, so what they recurse over is
+//! counted here, without recursion.
+
+/// Brackets open at once in one policy.
+const MAX_NESTING: usize = 32;
+/// `if`s in one policy.
+const MAX_CONDITIONALS: usize = 32;
+/// Bytes of `&`, `|`, `.`, `+`, `-`, `*` and `!` in one policy, outside strings
+/// and comments.
+const MAX_OPERATORS: usize = 512;
+
+/// One policy's text, its semicolon included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Statement<'a> {
+    pub(crate) text: &'a str,
+    /// The line on which it begins, from 1.
+    pub(crate) line: usize,
+    /// What it has too much of, if anything.
+    pub(crate) excess: Option<&'static str>,
+}
+
+/// Splits a file at the semicolons that stand outside strings and comments.
+pub(crate) fn split(text: &str) -> Vec<Statement<'_>> {
+    let mut statements = Vec::new();
+    let mut place = Place::Code;
+    let mut line = 1;
+    let mut open: Option<Open> = None;
+    for (index, byte) in text.bytes().enumerate() {
+        let begins = place == Place::Code && !byte.is_ascii_whitespace();
+        place = place.after(byte, text.as_bytes().get(index + 1));
+        if begins && place != Place::Comment {
+            let open = open.get_or_insert_with(|| Open::at(index, line));
+            open.count(byte);
+        }
+        if let Some(open) = open.as_mut() {
+            open.word(if place == Place::Code { byte } else { b' ' });
+        }
+        if begins && byte == b';' && place == Place::Code {
+            statements.extend(open.take().map(|open| open.close(text, index + 1)));
+        }
+        line += usize::from(byte == b'\n');
+    }
+    statements.extend(open.map(|open| open.close(text, text.len())));
+    statements
+}
+
+/// In what a byte stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Code,
+    Comment,
+    Text,
+    /// After a backslash in a string.
+    Escape,
+}
+
+impl Place {
+    fn after(self, byte: u8, next: Option<&u8>) -> Self {
+        match (self, byte) {
+            (Self::Code, b'/') if next == Some(&b'/') => Self::Comment,
+            (Self::Comment, b'\n' | b'\r') => Self::Code,
+            (Self::Comment, _) => Self::Comment,
+            (Self::Text, b'\\') => Self::Escape,
+            (Self::Code, b'"') | (Self::Escape, _) => Self::Text,
+            (Self::Text, b'"') => Self::Code,
+            (here, _) => here,
+        }
+    }
+}
+
+/// A statement that is being measured.
+struct Open {
+    start: usize,
+    line: usize,
+    nesting: usize,
+    deepest: usize,
+    operators: usize,
+    conditionals: usize,
+    /// How much of the word `if` stands before this byte.
+    partial: Word,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Word {
+    Boundary,
+    I,
+    If,
+    Other,
+}
+
+impl Open {
+    const fn at(start: usize, line: usize) -> Self {
+        Self {
+            start,
+            line,
+            nesting: 0,
+            deepest: 0,
+            operators: 0,
+            conditionals: 0,
+            partial: Word::Boundary,
+        }
+    }
+
+    fn count(&mut self, byte: u8) {
+        match byte {
+            b'(' | b'[' | b'{' => {
+                self.nesting += 1;
+                self.deepest = self.deepest.max(self.nesting);
+            }
+            b')' | b']' | b'}' => self.nesting = self.nesting.saturating_sub(1),
+            b'&' | b'|' | b'.' | b'+' | b'-' | b'*' | b'!' => self.operators += 1,
+            _ => {}
+        }
+    }
+
+    fn word(&mut self, byte: u8) {
+        let letter = byte.is_ascii_alphanumeric() || byte == b'_';
+        if self.partial == Word::If && !letter {
+            self.conditionals += 1;
+        }
+        self.partial = match (self.partial, byte) {
+            _ if !letter => Word::Boundary,
+            (Word::Boundary, b'i') => Word::I,
+            (Word::I, b'f') => Word::If,
+            _ => Word::Other,
+        };
+    }
+
+    fn close(self, text: &str, end: usize) -> Statement<'_> {
+        let excess = if self.deepest > MAX_NESTING {
+            Some("more than 32 brackets are open at once")
+        } else if self.conditionals > MAX_CONDITIONALS {
+            Some("it has more than 32 `if`s")
+        } else if self.operators > MAX_OPERATORS {
+            Some("it has more than 512 operator characters")
+        } else {
+            None
+        };
+        Statement {
+            // INVARIANT: both ends are at ASCII bytes or at the text's end.
+            text: text.get(self.start..end).unwrap_or_default().trim_end(),
+            line: self.line,
+            excess,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(source: &str) -> Vec<(usize, &str)> {
+        split(source).iter().map(|s| (s.line, s.text)).collect()
+    }
+
+    #[test]
+    fn a_statement_ends_at_a_semicolon_outside_strings_and_comments() {
+        let source =
+            "// a; comment\npermit (a);\n\n@id(\"x;\\\"y\") // more; \"\nforbid;\r// z\rlast ";
+        assert_eq!(
+            texts(source),
+            [
+                (2, "permit (a);"),
+                (4, "@id(\"x;\\\"y\") // more; \"\nforbid;"),
+                (5, "last"),
+            ]
+        );
+        assert_eq!(texts(" // nothing\n\n"), []);
+        assert_eq!(texts("a / b;"), [(1, "a / b;")]);
+        assert_eq!(texts("é;ü;"), [(1, "é;"), (1, "ü;")]);
+    }
+
+    #[test]
+    fn what_cedar_would_recurse_over_is_counted() {
+        for (source, fits) in [
+            (format!("{}{};", "(".repeat(32), ")".repeat(32)), true),
+            (format!("{}{};", "(".repeat(33), ")".repeat(33)), false),
+            (format!("\"{}\";", "(".repeat(33)), true),
+            (format!("// {}\n;", "(".repeat(33)), true),
+            (format!("{};", "if a then b else ".repeat(32)), true),
+            (format!("{};", "if a then b else ".repeat(33)), false),
+            (format!("{};", "iff i_f fif ".repeat(33)), true),
+            (format!("{};", "a&&".repeat(256)), true),
+            (format!("{};", "a||".repeat(257)), false),
+        ] {
+            let statements = split(&source);
+            assert_eq!(statements.len(), 1, "{source}");
+            assert_eq!(statements[0].excess.is_none(), fits, "{source}");
+        }
+    }
+}
