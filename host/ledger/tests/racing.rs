@@ -1,0 +1,168 @@
+//! Many at once: one permit, and everyone else is told.
+
+mod support;
+
+use std::collections::HashSet;
+use std::sync::{Arc, Barrier, Condvar, Mutex};
+
+use countersign_canon::Classification;
+use countersign_evidence::Kind;
+use countersign_ledger::{Fault, LedgerError, Point, Probe, Verdict};
+use support::{Call, Fixture, call, code, count, reserve, reserved, succeeded, verify};
+
+#[test]
+fn of_64_that_race_for_one_identifier_one_is_fresh_and_every_refusal_is_in_the_log() {
+    for conflicting in [false, true] {
+        let fixture = Fixture::new();
+        let ledger = fixture.open();
+        let start = Barrier::new(64);
+        let permits = Mutex::new(Vec::new());
+        let codes = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            for number in 0..64 {
+                let (ledger, start, permits, codes) = (&ledger, &start, &permits, &codes);
+                scope.spawn(move || {
+                    let action = format!("transfer {}", if conflicting { number } else { 5 });
+                    let call =
+                        Call { action: &action, ..call(format!("c{number}"), Some("pay")) };
+                    start.wait();
+                    match ledger.reserve(call.attempt()).wait().unwrap() {
+                        Verdict::Reserved(reserved) => permits.lock().unwrap().push(reserved),
+                        Verdict::Refused(refused) => codes.lock().unwrap().push(refused.code),
+                        other => panic!("{other:?}"),
+                    }
+                });
+            }
+        });
+        let mut permits = permits.into_inner().unwrap();
+        assert_eq!(permits.len(), 1);
+        let permit = permits.pop().unwrap();
+        assert_eq!(permit.classification, Some(Classification::Fresh));
+        let expected = code(if conflicting { "collision" } else { "in-flight" });
+        assert_eq!(codes.into_inner().unwrap(), vec![expected; 63]);
+        ledger.settle(permit.token, succeeded()).wait().unwrap();
+        let log = verify(&ledger);
+        assert_eq!(count(&log, Kind::Admission), 1);
+        assert_eq!(count(&log, Kind::Refusal), 63);
+    }
+}
+
+#[test]
+fn one_round_that_many_answer_is_claimed_once() {
+    let fixture = Fixture::new();
+    let ledger = fixture.open();
+    let token = reserve(&ledger, &call("c", Some("pay")));
+    let asked = countersign_ledger::Settlement::Asked {
+        issued: None,
+        answer: support::answer("?"),
+        retained: b"?".to_vec(),
+    };
+    ledger.settle(token, asked).wait().unwrap();
+    let start = Barrier::new(32);
+    let permits = Mutex::new(0);
+    std::thread::scope(|scope| {
+        for number in 0..32 {
+            let (ledger, start, permits) = (&ledger, &start, &permits);
+            scope.spawn(move || {
+                let continuation = format!("answer {}", number % 4);
+                let claim = Call {
+                    round: Some((&continuation, None)),
+                    earlier: Some(Classification::Continuation),
+                    ..call(format!("c{number}"), Some("pay"))
+                };
+                start.wait();
+                if let Verdict::Reserved(_) = ledger.reserve(claim.attempt()).wait().unwrap() {
+                    *permits.lock().unwrap() += 1;
+                }
+            });
+        }
+    });
+    assert_eq!(*permits.lock().unwrap(), 1);
+    verify(&ledger);
+}
+
+#[test]
+fn requests_that_wait_together_share_a_commit() {
+    let fixture = Fixture::new();
+    let ledger = fixture.open();
+    std::thread::scope(|scope| {
+        for thread in 0..32 {
+            let ledger = &ledger;
+            scope.spawn(move || {
+                for number in 0..20 {
+                    let id = format!("{thread}-{number}");
+                    let token = reserve(ledger, &call(format!("c{id}"), Some(&id)));
+                    ledger.settle(token, succeeded()).wait().unwrap();
+                }
+            });
+        }
+    });
+    let log = verify(&ledger);
+    // The test's clock moves at each look, and the writer looks once a group.
+    let groups: HashSet<_> = log.iter().map(|entry| entry.said().time).collect();
+    let requests = 32 * 20 * 2;
+    assert_eq!(count(&log, Kind::Admission) + count(&log, Kind::Terminal), requests);
+    assert!(groups.len() * 4 < requests, "{} groups for {requests} requests", groups.len());
+}
+
+/// Holds the writer back until it is let go.
+#[derive(Default)]
+struct Hold {
+    held: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Hold {
+    fn set(&self, held: bool) {
+        *self.held.lock().unwrap() = held;
+        self.changed.notify_all();
+    }
+}
+
+impl Probe for Hold {
+    fn at(&self, point: Point) -> Result<(), Fault> {
+        if point == Point::Taken {
+            let held = self.held.lock().unwrap();
+            drop(self.changed.wait_while(held, |held| *held).unwrap());
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn a_full_queue_turns_away_at_once_and_one_agent_cannot_fill_it() {
+    let hold = Arc::new(Hold::default());
+    let mut fixture = Fixture::new();
+    fixture.options.queue = 24;
+    fixture.options.agent_share = 8;
+    fixture.options.group = 4;
+    fixture.options.probe = Some(Arc::<Hold>::clone(&hold));
+    let ledger = fixture.open();
+    hold.set(true);
+    let mut pending = Vec::new();
+    for agent in ["a", "b", "c", "d"] {
+        for number in 0..40 {
+            let id = format!("{agent}{number}");
+            pending.push(ledger.reserve(Call { agent, ..call(id, None) }.attempt()));
+        }
+    }
+    hold.set(false);
+    let (mut admitted, mut turned_away) = (0, 0);
+    for pending in pending {
+        match pending.wait() {
+            Ok(verdict) => {
+                drop(reserved(verdict));
+                admitted += 1;
+            }
+            Err(LedgerError::Overloaded { retry_after_ms }) => {
+                assert!(retry_after_ms > 0);
+                turned_away += 1;
+            }
+            Err(other) => panic!("{other}"),
+        }
+    }
+    // 24 waited; some more were with the writer already.
+    assert!((24..=32).contains(&admitted), "{admitted} admitted, {turned_away} turned away");
+    drop(reserve(&ledger, &call("later", Some("pay"))));
+    verify(&ledger);
+}
