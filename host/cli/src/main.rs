@@ -1,3 +1,32 @@
 //! The `countersign` command.
+//!
+//! One file for each command, under `commands`; each says its exit statuses in
+//! its own help. What a command prints is an interface: the help texts stand
+//! in `host/cli/help`, and the tests compare.
 
-fn main() {}
+mod commands;
+mod difference;
+mod environment;
+mod failure;
+#[cfg(test)]
+mod help_tests;
+mod input;
+mod profiles;
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use commands::Countersign;
+
+fn main() -> ExitCode {
+    match Countersign::parse().run() {
+        Ok(status) => status.into(),
+        Err(failure) => {
+            // Nobody is left to tell when even this cannot be written.
+            let _ = write!(std::io::stderr().lock(), "{failure}");
+            failure.status().into()
+        }
+    }
+}

@@ -137,10 +137,9 @@ impl Engine {
                 Component::new(engine, source).map_err(|_| Problem::Unsupported)?
             }
         };
-        let pre = {
-            check::exports(engine, &component)?;
-            self.runtime.prepare(&component).map_err(|error| wrong_type(&error))?
-        };
+        check::exports(engine, &component)?;
+        let pre = self.runtime.prepare(&component).map_err(|error| wrong_type(&error))?;
+        self.runtime.has_types_of_the_world(&pre).map_err(|error| wrong_type(&error))?;
         let described = check::describe(&self.runtime, &pre, expected)?;
         let mut loaded = Loaded {
             runtime: Arc::clone(&self.runtime),

@@ -180,14 +180,25 @@ impl Profile {
         said: Result<wit::Interpretation, wit::Refusal>,
         action: &[u8],
     ) -> Result<Result<Interpreted, Refusal>, FaultKind> {
-        let said = match said {
-            Ok(said) => convert::interpretation(said, self.0.limits.nodes)?,
-            Err(said) => return Ok(Err(convert::refusal(said, action.len())?)),
-        };
-        if said.binding != preimage::binding(&self.0.id, action) {
-            return Err(FaultKind::BindingDisagrees);
+        let said = self.believed(said, action)?;
+        match &said {
+            Ok(meaning) if meaning.binding != preimage::binding(&self.0.id, action) => {
+                Err(FaultKind::BindingDisagrees)
+            }
+            _ => Ok(said),
         }
-        Ok(Ok(said))
+    }
+
+    /// An answer whose form is that of the contract.
+    fn believed(
+        &self,
+        said: Result<wit::Interpretation, wit::Refusal>,
+        action: &[u8],
+    ) -> Result<Result<Interpreted, Refusal>, FaultKind> {
+        match said {
+            Ok(said) => convert::interpretation(said, self.0.limits.nodes).map(Ok),
+            Err(said) => convert::refusal(said, action.len()).map(Err),
+        }
     }
 
     fn fault(&self, function: Function, kind: FaultKind) -> Fault {
@@ -226,7 +237,8 @@ impl Warm<'_> {
         Ok((said, self.instance.fuel_used(message.len())))
     }
 
-    /// As [`Profile::interpret`], with the fuel that it used.
+    /// As [`Profile::interpret`], with the fuel that it used; the binding is
+    /// the component's word alone.
     ///
     /// # Errors
     ///
@@ -239,7 +251,7 @@ impl Warm<'_> {
         let said = self
             .instance
             .call(action.len(), |guest, store| guest.call_interpret(store, action))
-            .and_then(|said| self.profile.interpreted(said, action))
+            .and_then(|said| self.profile.believed(said, action))
             .map_err(|kind| self.profile.fault(Function::Interpret, kind))?;
         Ok((said, self.instance.fuel_used(action.len())))
     }

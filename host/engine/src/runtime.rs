@@ -59,6 +59,18 @@ impl Runtime {
         AdmissionPre::new(Linker::new(&self.engine).instantiate_pre(component)?)
     }
 
+    /// Whether the functions have the types of the world, which shows in an
+    /// instance only; a trap at its start is for others to report.
+    pub(crate) fn has_types_of_the_world(&self, pre: &AdmissionPre<()>) -> wasmtime::Result<()> {
+        let _slot = self.slots.take();
+        let mut store = Store::new(&self.engine, ());
+        store.set_fuel(fuel::for_bytes(0))?;
+        match pre.instantiate(&mut store) {
+            Err(error) if !error.is::<Trap>() => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     /// Runs `call` in an instance that nothing ran in before, with fuel for an
     /// argument of `bytes`.
     pub(crate) fn call<R>(

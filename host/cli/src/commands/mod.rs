@@ -1,0 +1,39 @@
+//! The commands, one file for each.
+
+mod bind;
+mod explain;
+mod profile;
+
+use clap::{Parser, Subcommand};
+
+use crate::failure::{Failure, Status};
+
+/// A policy and admission gateway for MCP tool calls
+///
+/// It never invokes twice under one execution id, and can prove offline what
+/// it admitted.
+#[derive(Debug, Parser)]
+#[command(name = "countersign", version, max_term_width = 80)]
+pub(crate) struct Countersign {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Bind(bind::Bind),
+    Explain(explain::Explain),
+    #[command(subcommand)]
+    Profile(profile::Profile),
+}
+
+impl Countersign {
+    /// Runs the command that was asked for.
+    pub(crate) fn run(&self) -> Result<Status, Failure> {
+        match &self.command {
+            Command::Bind(bind) => bind.run(),
+            Command::Explain(explain) => explain.run(),
+            Command::Profile(profile) => profile.run(),
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! `countersign profile`: what profiles there are, and what a file is.
+
+use std::fs::File;
+use std::io::{self, Read as _, Write};
+
+use clap::{Args, Subcommand};
+use countersign_canon::{Digest, Limits};
+use countersign_engine::{WORLD, embedded};
+use serde_json::json;
+
+use crate::failure::{Failure, Status};
+use crate::profiles;
+
+/// See which profiles there are
+#[derive(Debug, Subcommand)]
+pub(crate) enum Profile {
+    List(List),
+    Inspect(Inspect),
+}
+
+impl Profile {
+    pub(crate) fn run(&self) -> Result<Status, Failure> {
+        match self {
+            Self::List(list) => list.run(),
+            Self::Inspect(inspect) => inspect.run(),
+        }
+    }
+}
+
+/// List the profiles that are built in
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+impl List {
+    fn run(&self) -> Result<Status, Failure> {
+        let mut output = io::stdout().lock();
+        for component in embedded::all() {
+            let pin = component.pin();
+            let is_default = pin.id.as_str() == embedded::DEFAULT;
+            let printed = if self.json {
+                let line = json!({
+                    "profile": pin.id.as_str(),
+                    "component": pin.digest.as_str(),
+                    "world": WORLD,
+                    "default": is_default,
+                });
+                writeln!(output, "{line}")
+            } else {
+                let mark = if is_default { "  (default)" } else { "" };
+                writeln!(output, "{:<24}{}{mark}", pin.id.as_str(), pin.digest)
+            };
+            printed.map_err(|error| Failure::output(&error))?;
+        }
+        Ok(Status::OK)
+    }
+}
+
+/// Say what a component is, and whether it may be used
+///
+/// Every check that a gateway makes at its start is made here.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Exit status:
+  0  it passes every check
+  1  it does not; the first check that fails is named
+  2  wrong usage, or a file that cannot be read")]
+pub(crate) struct Inspect {
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+    /// The component
+    file: String,
+}
+
+/// One byte more than any component may have.
+const MOST_BYTES: u64 = (16 << 20) + 1;
+
+impl Inspect {
+    fn run(&self) -> Result<Status, Failure> {
+        let mut bytes = Vec::new();
+        File::open(&self.file)
+            .and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes))
+            .map_err(|error| Failure::path(&self.file, &error))?;
+        let digest = Digest::of(&[&bytes]);
+        // Nobody has vouched for this file, so nothing of it is kept.
+        let (report, status) = match profiles::engine(false)?.load_foreign(&bytes, None) {
+            Ok(profile) => (
+                Report {
+                    name: Some((profile.id().name().into(), profile.id().version().into())),
+                    limits: Some(profile.limits()),
+                    digest,
+                    self_test: format!("passed, {} vectors", profile.self_tests()),
+                    problem: None,
+                },
+                Status::OK,
+            ),
+            Err(error) => (
+                Report {
+                    name: None,
+                    limits: None,
+                    digest,
+                    self_test: "failed".into(),
+                    problem: Some([
+                        error.code().into(),
+                        error.problem().to_string(),
+                        error.help().into(),
+                    ]),
+                },
+                Status::DOES_NOT_HOLD,
+            ),
+        };
+        report.print(&mut io::stdout().lock(), self.json).map_err(|error| Failure::output(&error))?;
+        Ok(status)
+    }
+}
+
+/// What is known of a component; of one that fails a check only that.
+struct Report {
+    name: Option<(String, String)>,
+    limits: Option<Limits>,
+    digest: Digest,
+    self_test: String,
+    /// Code, what is wrong, what to do.
+    problem: Option<[String; 3]>,
+}
+
+impl Report {
+    fn print(&self, output: &mut impl Write, as_json: bool) -> io::Result<()> {
+        if as_json {
+            return writeln!(output, "{}", self.to_json());
+        }
+        let mut line = |name: &str, value: &str| writeln!(output, "{name:<11}{value}");
+        if let Some((name, version)) = &self.name {
+            line("name", name)?;
+            line("version", version)?;
+            line("world", WORLD)?;
+            line("imports", "none")?;
+        }
+        line("digest", self.digest.as_str())?;
+        if let Some(limits) = self.limits {
+            line("limits", &format!("{} bytes a message", limits.message_bytes))?;
+            line("", &format!("{} containers deep", limits.depth))?;
+            line("", &format!("{} bytes a number", limits.number_bytes))?;
+            line("", &format!("{} values a message", limits.nodes))?;
+        }
+        line("self-test", &self.self_test)?;
+        if let Some([code, problem, help]) = &self.problem {
+            line("problem", &format!("{problem} ({code})"))?;
+            line("help", help)?;
+        }
+        Ok(())
+    }
+
+    fn to_json(&self) -> serde_json::Value {
+        json!({
+            "name": self.name.as_ref().map(|(name, _)| name),
+            "version": self.name.as_ref().map(|(_, version)| version),
+            "world": self.name.as_ref().map(|_| WORLD),
+            "imports": self.name.as_ref().map(|_| serde_json::Value::Array(Vec::new())),
+            "digest": self.digest.as_str(),
+            "limits": self.limits.map(|limits| json!({
+                "message_bytes": limits.message_bytes,
+                "depth": limits.depth,
+                "number_bytes": limits.number_bytes,
+                "nodes": limits.nodes,
+            })),
+            "self_test": self.self_test,
+            "problem": self.problem.as_ref().map(|[code, problem, help]| json!({
+                "code": code, "text": problem, "help": help,
+            })),
+        })
+    }
+}
