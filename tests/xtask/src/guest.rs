@@ -77,10 +77,12 @@ impl Built {
     }
 
     fn digest(&self) -> String {
-        let hex = Sha256::digest(&self.bytes).iter().fold(String::new(), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        });
+        let hex = Sha256::digest(&self.bytes)
+            .iter()
+            .fold(String::new(), |mut text, byte| {
+                let _ = write!(text, "{byte:02x}");
+                text
+            });
         format!("sha256:{hex}")
     }
 }
@@ -102,11 +104,19 @@ pub(crate) fn check() -> Outcome {
                 shown(&file)
             )));
         }
-        println!("   {}@{} {}", component.name, component.version, component.digest());
+        println!(
+            "   {}@{} {}",
+            component.name,
+            component.version,
+            component.digest()
+        );
     }
     let lock = released().join("profiles.lock");
     if fs::read_to_string(&lock)? != lock_text(&built) {
-        return Err(Failure::new(format!("`{}` does not say what was built", shown(&lock))));
+        return Err(Failure::new(format!(
+            "`{}` does not say what was built",
+            shown(&lock)
+        )));
     }
     Ok(())
 }
@@ -126,9 +136,17 @@ fn release(replace: bool) -> Outcome {
             )));
         }
         fs::write(&file, &component.bytes)?;
-        println!("   {} {} {} bytes", shown(&file), component.digest(), component.bytes.len());
+        println!(
+            "   {} {} {} bytes",
+            shown(&file),
+            component.digest(),
+            component.bytes.len()
+        );
     }
-    Ok(fs::write(released().join("profiles.lock"), lock_text(&built))?)
+    Ok(fs::write(
+        released().join("profiles.lock"),
+        lock_text(&built),
+    )?)
 }
 
 fn lock_text(built: &[Built]) -> String {
@@ -157,7 +175,10 @@ fn reproduce() -> Outcome {
     for place in ["a", "another place/that is longer"] {
         let place = room.path().join(place);
         for part in ["guest", "wit"] {
-            copy(&workspace::root().join(part), &place.join("source").join(part))?;
+            copy(
+                &workspace::root().join(part),
+                &place.join("source").join(part),
+            )?;
         }
         let own = place.join("cargo home");
         if let Some(home) = &home {
@@ -165,10 +186,15 @@ fn reproduce() -> Outcome {
         }
         builds.push(build(&toolchain, &place.join("source"), Some(&own))?);
     }
-    let [first, second] = builds.as_slice() else { return Err(Failure::new("not two builds")) };
+    let [first, second] = builds.as_slice() else {
+        return Err(Failure::new("not two builds"));
+    };
     for (one, other) in first.iter().zip(second) {
         if one.bytes != other.bytes {
-            return Err(Failure::new(format!("`{}` depends on where it is built", one.name)));
+            return Err(Failure::new(format!(
+                "`{}` depends on where it is built",
+                one.name
+            )));
         }
         println!("   {}@{} {} in both", one.name, one.version, one.digest());
     }
@@ -214,7 +240,10 @@ fn toolchain() -> Outcome<Option<&'static str>> {
     let toolchain = if pinned(None) { None } else { Some(RUSTC) };
     if toolchain.is_some() && !pinned(toolchain) {
         println!("   installing the toolchain {RUSTC}, which released components are built with");
-        chore::run(&mut chore::command("rustup", ["toolchain", "install", "--profile", "minimal", RUSTC]))?;
+        chore::run(&mut chore::command(
+            "rustup",
+            ["toolchain", "install", "--profile", "minimal", RUSTC],
+        ))?;
     }
     let mut libraries = tool("rustc", toolchain, None);
     let libraries = said(libraries.args(["--print", "target-libdir", "--target", TARGET]))?;
@@ -229,9 +258,16 @@ fn toolchain() -> Outcome<Option<&'static str>> {
 /// A command of the Rust toolchain, free of whatever shapes other builds.
 fn tool(program: &str, toolchain: Option<&str>, home: Option<&Path>) -> Command {
     let mut command = chore::command(program, [""; 0]);
-    for variable in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS", "CARGO_INCREMENTAL",
-        "CARGO_TARGET_DIR", "CARGO_BUILD_TARGET", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"]
-    {
+    for variable in [
+        "RUSTFLAGS",
+        "CARGO_ENCODED_RUSTFLAGS",
+        "CARGO_BUILD_RUSTFLAGS",
+        "CARGO_INCREMENTAL",
+        "CARGO_TARGET_DIR",
+        "CARGO_BUILD_TARGET",
+        "RUSTC_WRAPPER",
+        "RUSTC_WORKSPACE_WRAPPER",
+    ] {
         command.env_remove(variable);
     }
     if let Some(toolchain) = toolchain {
@@ -256,12 +292,25 @@ fn said(command: &mut Command) -> Outcome<String> {
 /// What cargo says of the guest workspace; downloads what is missing.
 fn metadata(toolchain: &Option<&'static str>, root: &Path, home: Option<&Path>) -> Outcome<Value> {
     let mut command = tool("cargo", *toolchain, home);
-    command.args(["metadata", "--format-version", "1", "--locked", "--filter-platform", TARGET]);
-    Ok(serde_json::from_str(&said(command.current_dir(root.join("guest")))?)?)
+    command.args([
+        "metadata",
+        "--format-version",
+        "1",
+        "--locked",
+        "--filter-platform",
+        TARGET,
+    ]);
+    Ok(serde_json::from_str(&said(
+        command.current_dir(root.join("guest")),
+    )?)?)
 }
 
 fn packages(metadata: &Value) -> impl Iterator<Item = &Value> {
-    metadata.get("packages").and_then(Value::as_array).into_iter().flatten()
+    metadata
+        .get("packages")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
 }
 
 fn text<'v>(value: &'v Value, name: &str) -> &'v str {
@@ -270,7 +319,8 @@ fn text<'v>(value: &'v Value, name: &str) -> &'v str {
 
 /// The folder that holds the sources of what comes from the registry.
 fn registry(metadata: &Value) -> Option<&Path> {
-    let foreign = packages(metadata).find(|package| package.get("source").is_some_and(Value::is_string))?;
+    let foreign =
+        packages(metadata).find(|package| package.get("source").is_some_and(Value::is_string))?;
     Path::new(text(foreign, "manifest_path")).ancestors().nth(2)
 }
 
@@ -280,7 +330,11 @@ fn cargo_home(metadata: &Value) -> Option<PathBuf> {
 }
 
 /// Builds every profile of the guest workspace under `root`.
-fn build(toolchain: &Option<&'static str>, root: &Path, home: Option<&Path>) -> Outcome<Vec<Built>> {
+fn build(
+    toolchain: &Option<&'static str>,
+    root: &Path,
+    home: Option<&Path>,
+) -> Outcome<Vec<Built>> {
     let metadata = metadata(toolchain, root, home)?;
     let mut flags = vec![
         format!("-Clink-arg=-zstack-size={STACK_BYTES}"),
@@ -290,16 +344,29 @@ fn build(toolchain: &Option<&'static str>, root: &Path, home: Option<&Path>) -> 
     // The last that matches wins, so the innermost folder comes last.
     let home = cargo_home(&metadata);
     let registry = registry(&metadata).map(Path::to_owned);
-    for (folder, name) in [(Some(root.to_owned()), "/countersign"), (home, "/cargo"), (registry, "/crates")] {
+    for (folder, name) in [
+        (Some(root.to_owned()), "/countersign"),
+        (home, "/cargo"),
+        (registry, "/crates"),
+    ] {
         if let Some(folder) = folder {
             flags.push(format!("--remap-path-prefix={}={name}", folder.display()));
         }
     }
     let target = root.join("guest/target");
     let mut command = tool("cargo", *toolchain, cargo_home(&metadata).as_deref());
-    command.args(["build", "--quiet", "--release", "--locked", "--offline", "--target", TARGET]);
-    let profiles: Vec<&Value> =
-        packages(&metadata).filter(|package| text(package, "name").starts_with(PREFIX)).collect();
+    command.args([
+        "build",
+        "--quiet",
+        "--release",
+        "--locked",
+        "--offline",
+        "--target",
+        TARGET,
+    ]);
+    let profiles: Vec<&Value> = packages(&metadata)
+        .filter(|package| text(package, "name").starts_with(PREFIX))
+        .collect();
     for profile in &profiles {
         command.args(["--package", text(profile, "name")]);
     }
@@ -313,7 +380,11 @@ fn build(toolchain: &Option<&'static str>, root: &Path, home: Option<&Path>) -> 
         let bytes = component(&fs::read(target.join(file))?)
             .map_err(|why| Failure::new(format!("`{name}`: {why}")))?;
         let name = name.trim_start_matches(PREFIX).to_owned();
-        built.push(Built { name, version: text(profile, "version").to_owned(), bytes });
+        built.push(Built {
+            name,
+            version: text(profile, "version").to_owned(),
+            bytes,
+        });
     }
     built.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(built)
@@ -360,5 +431,8 @@ fn inspect(component: &[u8]) -> Outcome {
 }
 
 fn shown(path: &Path) -> String {
-    path.strip_prefix(workspace::root()).unwrap_or(path).display().to_string()
+    path.strip_prefix(workspace::root())
+        .unwrap_or(path)
+        .display()
+        .to_string()
 }

@@ -1,0 +1,33 @@
+//! `cargo xtask crash`: the kill tests, many times over.
+
+use crate::{
+    chore::{self, Outcome},
+    nextest,
+};
+
+/// Kill the gateway for real, again and again
+///
+/// Runs tests/tests/crash.rs with more rounds than `cargo xtask test` does: a
+/// gateway with the embedded store is killed (SIGKILL) at a random moment of a
+/// call and started again, and the journal of the upstream shows at most one
+/// effect for each execution id. The seed is printed.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// How many times the gateway is killed
+    #[arg(long, default_value_t = 200)]
+    rounds: u32,
+    /// Where the random moments start from; a random seed when absent
+    #[arg(long)]
+    seed: Option<u64>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    nextest::binaries()?;
+    let selection = ["--package", "countersign-tests", "--test", "crash"];
+    let mut command = nextest::tests(&selection, false);
+    command.env("COUNTERSIGN_CRASH_ROUNDS", arguments.rounds.to_string());
+    if let Some(seed) = arguments.seed {
+        command.env("COUNTERSIGN_SEED", seed.to_string());
+    }
+    chore::run(&mut command)
+}

@@ -1,0 +1,70 @@
+//! `cargo xtask test`: everything, step by step.
+
+use crate::{
+    chore::{self, Outcome},
+    guest, interop, nextest,
+    steps::Steps,
+    tools, workspace,
+};
+
+/// Every test: native code, three WebAssembly hosts, Python, real clients
+///
+/// Runs, each as a step with its time: the Rust tests of both workspaces and
+/// the examples in their docs; the independent Python reference over vectors/;
+/// the released components under Python's and Node's WebAssembly hosts; the
+/// foreign clients through the gateway; and the check that the released
+/// components are what their sources build. Ends with the line
+/// `N passed, N failed`, counting steps. A step whose tool is missing fails
+/// and says what to install; nothing is skipped silently.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Only the steps that need nothing but Rust
+    #[arg(long)]
+    rust_only: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let mut steps = Steps::default();
+    steps.run("Build the binaries", nextest::binaries);
+    steps.run("Rust tests", || {
+        chore::run(&mut nextest::tests(&["--workspace"], false))
+    });
+    steps.run("Rust tests of canon", || {
+        let canon = [
+            "--manifest-path",
+            "guest/Cargo.toml",
+            "--package",
+            "countersign-canon",
+        ];
+        chore::run(&mut nextest::tests(&canon, false))
+    });
+    steps.run("Examples in the docs", || {
+        chore::run(&mut chore::command(
+            "cargo",
+            ["test", "--quiet", "--workspace", "--doc"],
+        ))
+    });
+    if arguments.rust_only {
+        return steps.finish();
+    }
+    steps.run("Vectors by the Python reference", || {
+        let reference = workspace::root().join("tests/reference/reference.py");
+        let mut command = chore::command(tools::python()?, [reference]);
+        chore::run(command.arg("vectors"))
+    });
+    steps.run("Vectors by the components under Python's wasmtime", || {
+        let run = workspace::root().join("tests/hosts/python/run.py");
+        chore::run(&mut chore::command(tools::python()?, [run]))
+    });
+    steps.run("Vectors by the components under Node's jco", || {
+        let run = workspace::root().join("tests/hosts/node/run.mjs");
+        chore::run(&mut chore::command(tools::node()?, [run]))
+    });
+    steps.run("Install the foreign clients", interop::install);
+    steps.run("Foreign clients through the gateway", interop::tests);
+    steps.run(
+        "Released components are what their sources build",
+        guest::check,
+    );
+    steps.finish()
+}
