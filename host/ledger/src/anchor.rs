@@ -26,11 +26,17 @@ pub(crate) struct Anchor {
 
 impl Anchor {
     pub(crate) fn of(head: &Head) -> Self {
-        Self { log_id: head.log_id().clone(), size: head.size(), last: head.last() }
+        Self {
+            log_id: head.log_id().clone(),
+            size: head.size(),
+            last: head.last(),
+        }
     }
 
     fn text(&self) -> String {
-        let last = self.last.map_or_else(|| "-".to_owned(), |last| last.to_string());
+        let last = self
+            .last
+            .map_or_else(|| "-".to_owned(), |last| last.to_string());
         format!("{TITLE}\n{}\n{}\n{last}\n", self.log_id, self.size)
     }
 
@@ -73,7 +79,9 @@ impl Anchor {
         file.write_all(self.text().as_bytes())?;
         file.sync_all()?;
         fs::rename(beside, path)?;
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
         File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
     }
 }
@@ -84,7 +92,11 @@ mod tests {
 
     fn anchor(size: u64) -> Anchor {
         let last = (size > 0).then(|| Digest::of(&[b"x"]));
-        Anchor { log_id: "log.example/1".parse().unwrap(), size, last }
+        Anchor {
+            log_id: "log.example/1".parse().unwrap(),
+            size,
+            last,
+        }
     }
 
     #[test]
@@ -103,7 +115,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("anchor");
         let good = anchor(7).text();
-        for bad in ["", "x\n", &good[..good.len() - 5], &good.replace("\n7\n", "\n0\n")] {
+        for bad in [
+            "",
+            "x\n",
+            &good[..good.len() - 5],
+            &good.replace("\n7\n", "\n0\n"),
+        ] {
             fs::write(&path, bad).unwrap();
             assert!(Anchor::read(&path).is_err(), "{bad:?}");
         }

@@ -80,10 +80,18 @@ impl Attempt {
         earlier: Option<Classification>,
         epochs: Epochs,
     ) -> Result<Self, Incomplete> {
-        let admitted = match (&draft.profile, draft.component, draft.binding, draft.target()) {
-            (Some(profile), Some(component), Some(binding), Some(target)) => {
-                Some(Admitted { profile: profile.clone(), component, binding, target })
-            }
+        let admitted = match (
+            &draft.profile,
+            draft.component,
+            draft.binding,
+            draft.target(),
+        ) {
+            (Some(profile), Some(component), Some(binding), Some(target)) => Some(Admitted {
+                profile: profile.clone(),
+                component,
+                binding,
+                target,
+            }),
             _ => None,
         };
         Ok(Self {

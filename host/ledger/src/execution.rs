@@ -81,9 +81,16 @@ pub fn classify_attempt(
             request_state: presenting.request_state.as_ref().map(Digest::as_str),
         }),
     };
-    let Some(execution) = execution else { return classify(&presented, None) };
+    let Some(execution) = execution else {
+        return classify(&presented, None);
+    };
     let recorded_target = execution.admitted.target.to_string();
-    let claimed: Vec<&str> = execution.record.claimed.iter().map(Digest::as_str).collect();
+    let claimed: Vec<&str> = execution
+        .record
+        .claimed
+        .iter()
+        .map(Digest::as_str)
+        .collect();
     let recorded = Recorded {
         profile: &execution.admitted.profile,
         binding: execution.admitted.binding.as_str(),

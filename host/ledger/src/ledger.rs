@@ -149,18 +149,36 @@ impl Ledger {
         clock: Arc<dyn Clock>,
         key: SigningKey,
     ) -> Result<Self, OpenError> {
-        let Opened { store, reads, log_id, incarnation, rolled_back } =
-            open(&options, clock.as_ref(), key.name())?;
+        let Opened {
+            store,
+            reads,
+            log_id,
+            incarnation,
+            rolled_back,
+        } = open(&options, clock.as_ref(), key.name())?;
         let queue = Arc::new(Queue::new(options.queue, options.agent_share));
         let writer = Writer::new(store, options, clock, key, Arc::clone(&queue), rolled_back);
         let path = writer.path().to_owned();
         let thread = std::thread::Builder::new()
             .name("ledger-writer".into())
             .spawn(move || writer.run())
-            .map_err(|source| OpenError::File { what: "start the writer of", path, source })?;
+            .map_err(|source| OpenError::File {
+                what: "start the writer of",
+                path,
+                source,
+            })?;
         let writer = Mutex::new(Some(thread));
-        let shared = Shared { queue, reads, log_id, incarnation, rolled_back, writer };
-        Ok(Self { shared: Arc::new(shared) })
+        let shared = Shared {
+            queue,
+            reads,
+            log_id,
+            incarnation,
+            rolled_back,
+            writer,
+        };
+        Ok(Self {
+            shared: Arc::new(shared),
+        })
     }
 
     /// The log that this ledger writes.
@@ -212,7 +230,11 @@ impl Ledger {
     /// every answer but [`Verdict::DecideAgain`] has its entry in the log.
     pub fn reserve(&self, attempt: Attempt) -> Pending<Verdict> {
         let attempt = Box::new(attempt);
-        self.ask(|reply| Request::Attempt { attempt, intent: Intent::Reserve, reply })
+        self.ask(|reply| Request::Attempt {
+            attempt,
+            intent: Intent::Reserve,
+            reply,
+        })
     }
 
     /// Records the refusal of an attempt: by its classification where that
@@ -221,7 +243,11 @@ impl Ledger {
     /// is sent back where it may now go on.
     pub fn refuse(&self, attempt: Attempt, code: Option<RefusalCode>) -> Pending<Verdict> {
         let attempt = Box::new(attempt);
-        self.ask(|reply| Request::Attempt { attempt, intent: Intent::Refuse(code), reply })
+        self.ask(|reply| Request::Attempt {
+            attempt,
+            intent: Intent::Refuse(code),
+            reply,
+        })
     }
 
     /// Makes the outcome of an invocation durable, with its entry. Deliver the
@@ -234,7 +260,11 @@ impl Ledger {
             return Pending::failed(LedgerError::Fenced);
         };
         let (reply, receiver) = oneshot::channel();
-        let request = Request::Settle { closed, settlement, reply: Some(reply) };
+        let request = Request::Settle {
+            closed,
+            settlement,
+            reply: Some(reply),
+        };
         match self.shared.queue.push(request) {
             Ok(()) => Pending::waiting(receiver),
             Err(_) => Pending::failed(LedgerError::Settlement),
@@ -245,14 +275,23 @@ impl Ledger {
     /// approval, a suppressed count, the refusal of what could not be read.
     pub fn append(&self, draft: Draft, in_force: InForce) -> Pending<(Position, Epochs)> {
         let draft = Box::new(draft);
-        self.ask(|reply| Request::Append { draft, in_force, reply })
+        self.ask(|reply| Request::Append {
+            draft,
+            in_force,
+            reply,
+        })
     }
 
     /// Does what an operator or the observer of a task asks. `draft` brings who
     /// asks and why; everything known of the execution is filled in.
     pub fn act(&self, which: Which, act: Act, draft: Draft) -> Pending<Execution> {
         let draft = Box::new(draft);
-        self.ask(|reply| Request::Act { which, act, draft, reply })
+        self.ask(|reply| Request::Act {
+            which,
+            act,
+            draft,
+            reply,
+        })
     }
 
     /// Cuts a checkpoint now, where entries came since the last one; answers
@@ -367,6 +406,8 @@ impl Ledger {
 
 impl std::fmt::Debug for Ledger {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Ledger").field("log_id", self.log_id()).finish_non_exhaustive()
+        f.debug_struct("Ledger")
+            .field("log_id", self.log_id())
+            .finish_non_exhaustive()
     }
 }

@@ -65,6 +65,8 @@ impl Options {
 
 impl fmt::Debug for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options").field("path", &self.path).finish_non_exhaustive()
+        f.debug_struct("Options")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
     }
 }

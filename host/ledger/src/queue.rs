@@ -65,7 +65,9 @@ impl Queue {
         if let Some(agent) = bounded(&request) {
             let held = state.shares.get(agent).copied().unwrap_or(0);
             if state.attempts >= self.limit || held >= self.share {
-                let error = LedgerError::Overloaded { retry_after_ms: RETRY_AFTER_MS };
+                let error = LedgerError::Overloaded {
+                    retry_after_ms: RETRY_AFTER_MS,
+                };
                 return Err((error, request));
             }
             state.attempts += 1;
@@ -80,11 +82,17 @@ impl Queue {
     /// Settles what a token that was dropped leaves behind.
     pub(crate) fn give_up(&self, closed: Closed) {
         // INVARIANT: the code is made of letters and `-`.
-        let Ok(reason) = RefusalCode::new("abandoned") else { return };
+        let Ok(reason) = RefusalCode::new("abandoned") else {
+            return;
+        };
         let settlement = Settlement::NotSent { reason };
         let mut state = self.lock();
         if !state.closed {
-            state.requests.push_back(Request::Settle { closed, settlement, reply: None });
+            state.requests.push_back(Request::Settle {
+                closed,
+                settlement,
+                reply: None,
+            });
             drop(state);
             self.arrived.notify_one();
         }
@@ -99,7 +107,10 @@ impl Queue {
         }
         if state.requests.is_empty() {
             state = match wait {
-                None => self.arrived.wait(state).unwrap_or_else(PoisonError::into_inner),
+                None => self
+                    .arrived
+                    .wait(state)
+                    .unwrap_or_else(PoisonError::into_inner),
                 Some(wait) => {
                     self.arrived
                         .wait_timeout(state, wait)
@@ -172,7 +183,11 @@ mod tests {
             subject: agent.into(),
         });
         let (reply, _) = oneshot::channel();
-        Request::Append { draft: Box::new(draft), in_force: InForce::Unchanged, reply }
+        Request::Append {
+            draft: Box::new(draft),
+            in_force: InForce::Unchanged,
+            reply,
+        }
     }
 
     fn code(result: Result<(), (LedgerError, Request)>) -> &'static str {
@@ -184,11 +199,23 @@ mod tests {
         let queue = Queue::new(3, 2);
         assert_eq!(code(queue.push(from("a"))), "queued");
         assert_eq!(code(queue.push(from("a"))), "queued");
-        assert_eq!(code(queue.push(from("a"))), "overloaded", "its share is full");
+        assert_eq!(
+            code(queue.push(from("a"))),
+            "overloaded",
+            "its share is full"
+        );
         assert_eq!(code(queue.push(from("b"))), "queued");
-        assert_eq!(code(queue.push(from("c"))), "overloaded", "the queue is full");
+        assert_eq!(
+            code(queue.push(from("c"))),
+            "overloaded",
+            "the queue is full"
+        );
         assert_eq!(queue.drain(1, None).unwrap().len(), 1);
-        assert_eq!(code(queue.push(from("a"))), "queued", "what was taken makes room");
+        assert_eq!(
+            code(queue.push(from("a"))),
+            "queued",
+            "what was taken makes room"
+        );
     }
 
     #[test]

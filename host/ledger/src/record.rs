@@ -132,5 +132,7 @@ pub const OUTCOMES: [Outcome; 5] = [
 /// Reads the stable text of an outcome.
 #[must_use]
 pub fn parse_outcome(text: &str) -> Option<Outcome> {
-    OUTCOMES.into_iter().find(|outcome| outcome_str(*outcome) == text)
+    OUTCOMES
+        .into_iter()
+        .find(|outcome| outcome_str(*outcome) == text)
 }

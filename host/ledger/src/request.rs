@@ -63,11 +63,30 @@ pub enum InForce {
 
 #[derive(Debug)]
 pub(crate) enum Request {
-    Attempt { attempt: Box<Attempt>, intent: Intent, reply: Reply<Verdict> },
-    Settle { closed: Closed, settlement: Settlement, reply: Option<Reply<Settled>> },
-    Append { draft: Box<Draft>, in_force: InForce, reply: Reply<(Position, Epochs)> },
-    Act { which: Which, act: Act, draft: Box<Draft>, reply: Reply<Execution> },
-    Checkpoint { reply: Reply<u64> },
+    Attempt {
+        attempt: Box<Attempt>,
+        intent: Intent,
+        reply: Reply<Verdict>,
+    },
+    Settle {
+        closed: Closed,
+        settlement: Settlement,
+        reply: Option<Reply<Settled>>,
+    },
+    Append {
+        draft: Box<Draft>,
+        in_force: InForce,
+        reply: Reply<(Position, Epochs)>,
+    },
+    Act {
+        which: Which,
+        act: Act,
+        draft: Box<Draft>,
+        reply: Reply<Execution>,
+    },
+    Checkpoint {
+        reply: Reply<u64>,
+    },
 }
 
 /// An answer that is on its way. Dropping it takes nothing back; a reservation
@@ -80,7 +99,9 @@ pub struct Pending<T> {
 
 impl<T> Pending<T> {
     pub(crate) fn waiting(receiver: oneshot::Receiver<Result<T, LedgerError>>) -> Self {
-        Self { inner: Ok(receiver) }
+        Self {
+            inner: Ok(receiver),
+        }
     }
 
     pub(crate) fn failed(error: LedgerError) -> Self {
@@ -93,7 +114,9 @@ impl<T> Pending<T> {
     ///
     /// What the ledger answers; [`LedgerError::Unavailable`] where it is gone.
     pub fn wait(self) -> Result<T, LedgerError> {
-        self.inner?.blocking_recv().unwrap_or(Err(LedgerError::Unavailable))
+        self.inner?
+            .blocking_recv()
+            .unwrap_or(Err(LedgerError::Unavailable))
     }
 }
 

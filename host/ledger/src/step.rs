@@ -288,7 +288,10 @@ impl Answered {
 /// [`Illegal`] where the event may not happen; then nothing may be written.
 pub fn step(record: Option<&Record>, event: &Event) -> Result<(Record, Effects), Illegal> {
     let (at, on) = (At::of(record), event.on());
-    if !TRANSITIONS.iter().any(|(before, event, _)| (*before, *event) == (at, on)) {
+    if !TRANSITIONS
+        .iter()
+        .any(|(before, event, _)| (*before, *event) == (at, on))
+    {
         return Err(Illegal::Transition { at, on });
     }
     match (record, event) {
@@ -317,14 +320,24 @@ fn advance(record: &Record, event: &Event) -> Result<(Record, Effects), Illegal>
     let mut next = record.clone();
     let leaves = match event {
         Event::Reserve { .. } => {
-            return Err(Illegal::Transition { at: At::of(Some(record)), on: On::Reserve });
+            return Err(Illegal::Transition {
+                at: At::of(Some(record)),
+                on: On::Reserve,
+            });
         }
         Event::NotSent { by } => {
             owned(record, *by)?;
             // An earlier round reached the upstream, so "nothing was sent under
             // this identifier" would be false.
             let first = record.boundary == EffectBoundary::PreTransport;
-            settle(&mut next, if first { Outcome::NotAttempted } else { Outcome::OutcomeUnknown })
+            settle(
+                &mut next,
+                if first {
+                    Outcome::NotAttempted
+                } else {
+                    Outcome::OutcomeUnknown
+                },
+            )
         }
         Event::Unanswered { by, received } => {
             owned(record, *by)?;
@@ -372,7 +385,9 @@ fn advance(record: &Record, event: &Event) -> Result<(Record, Effects), Illegal>
         Event::Claim { by, continuation } => claim(&mut next, *by, *continuation)?,
         Event::Abandon => settle(&mut next, Outcome::OutcomeUnknown),
         Event::TaskObserved => Leaves::Task,
-        Event::TaskEnded { outcome: Outcome::NotAttempted } => return Err(Illegal::Outcome),
+        Event::TaskEnded {
+            outcome: Outcome::NotAttempted,
+        } => return Err(Illegal::Outcome),
         Event::TaskEnded { outcome } => settle(&mut next, *outcome),
         Event::LateAnswer { by, with } => {
             // Only someone who once was the owner can have sent anything.
@@ -387,12 +402,19 @@ fn advance(record: &Record, event: &Event) -> Result<(Record, Effects), Illegal>
             };
             return Ok((next, effects));
         }
-        Event::Resolve { outcome, owner_dead } => {
+        Event::Resolve {
+            outcome,
+            owner_dead,
+        } => {
             return resolve(record, *outcome, *owner_dead);
         }
         Event::Refuse => {
-            let effects =
-                Effects { entry: Leaves::Refusal, outcome: None, boundary: None, terminal: false };
+            let effects = Effects {
+                entry: Leaves::Refusal,
+                outcome: None,
+                boundary: None,
+                terminal: false,
+            };
             return Ok((next, effects));
         }
     };
@@ -444,7 +466,8 @@ fn resolve(
 ) -> Result<(Record, Effects), Illegal> {
     if outcome == Outcome::NotAttempted {
         // A round that was claimed stands on an answer that came before it.
-        let answered = record.boundary == EffectBoundary::ResponseReceived || !record.claimed.is_empty();
+        let answered =
+            record.boundary == EffectBoundary::ResponseReceived || !record.claimed.is_empty();
         if answered || !owner_dead {
             return Err(Illegal::Outcome);
         }

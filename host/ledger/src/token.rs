@@ -51,7 +51,10 @@ pub(crate) struct Gate(AtomicU8);
 
 impl Gate {
     fn pass(&self) -> Result<(), GateClosed> {
-        match self.0.compare_exchange(0, PASSED, Ordering::SeqCst, Ordering::SeqCst) {
+        match self
+            .0
+            .compare_exchange(0, PASSED, Ordering::SeqCst, Ordering::SeqCst)
+        {
             Ok(_) | Err(PASSED) => Ok(()),
             Err(_) => Err(GateClosed),
         }
@@ -77,27 +80,49 @@ pub struct GateClosed;
 
 impl Inner {
     pub(crate) fn close(self) -> Closed {
-        let Self { row, owner, gate, draft } = self;
-        Closed { row, owner, passed: gate.close(), draft }
+        let Self {
+            row,
+            owner,
+            gate,
+            draft,
+        } = self;
+        Closed {
+            row,
+            owner,
+            passed: gate.close(),
+            draft,
+        }
     }
 }
 
 impl Token {
     pub(crate) fn new(inner: Inner, queue: Arc<Queue>) -> Self {
-        Self { inner: Some(inner), queue }
+        Self {
+            inner: Some(inner),
+            queue,
+        }
     }
 
     /// The attempt that may invoke.
     #[must_use]
     pub fn call_id(&self) -> Option<&CallId> {
-        self.inner.as_ref().and_then(|inner| inner.draft.call_id.as_ref())
+        self.inner
+            .as_ref()
+            .and_then(|inner| inner.draft.call_id.as_ref())
     }
 
     /// The gate, for the transport that will write the request.
     #[must_use]
     pub fn gate(&self) -> SendGate {
-        let gate = self.inner.as_ref().map(|inner| Arc::clone(&inner.gate)).unwrap_or_default();
-        SendGate { gate, queue: Arc::clone(&self.queue) }
+        let gate = self
+            .inner
+            .as_ref()
+            .map(|inner| Arc::clone(&inner.gate))
+            .unwrap_or_default();
+        SendGate {
+            gate,
+            queue: Arc::clone(&self.queue),
+        }
     }
 
     /// Uses the token up: from now on its gate lets nothing pass.
@@ -139,12 +164,16 @@ impl Drop for Token {
 
 impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Token").field("call_id", &self.call_id()).finish_non_exhaustive()
+        f.debug_struct("Token")
+            .field("call_id", &self.call_id())
+            .finish_non_exhaustive()
     }
 }
 
 impl fmt::Debug for SendGate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SendGate").field("passed", &self.passed()).finish_non_exhaustive()
+        f.debug_struct("SendGate")
+            .field("passed", &self.passed())
+            .finish_non_exhaustive()
     }
 }

@@ -87,7 +87,12 @@ enum Failed {
     Before(StoreError),
     /// Perhaps durable: everything that would have been said, and the last
     /// entry, by which it is read back.
-    AtCommit { error: StoreError, said: Vec<Said>, sequence: u64, hash: Digest },
+    AtCommit {
+        error: StoreError,
+        said: Vec<Said>,
+        sequence: u64,
+        hash: Digest,
+    },
 }
 
 impl From<StoreError> for Failed {
@@ -121,7 +126,11 @@ impl Writer {
             connected: true,
             anchor_failed: false,
             // The entries of the start are signed with the first that follow.
-            signed: Signed { size: 0, at: now, log_size: 0 },
+            signed: Signed {
+                size: 0,
+                at: now,
+                log_size: 0,
+            },
             tried: now,
         }
     }
@@ -133,7 +142,9 @@ impl Writer {
     /// Serves until the queue is closed and empty; says whether everything that
     /// was promised is durable.
     pub(crate) fn run(mut self) -> Result<(), LedgerError> {
-        if !self.rolled_back && let Ok(size) = self.store.log_size() {
+        if !self.rolled_back
+            && let Ok(size) = self.store.log_size()
+        {
             self.signed.log_size = size;
         }
         while let Some(requests) = self.queue.drain(self.options.group, self.wait()) {
@@ -142,7 +153,11 @@ impl Writer {
         }
         self.upkeep(true);
         let whole = self.kept.is_empty() && self.doubt.is_none() && !self.queue.failed();
-        if whole { Ok(()) } else { Err(LedgerError::Unavailable) }
+        if whole {
+            Ok(())
+        } else {
+            Err(LedgerError::Unavailable)
+        }
     }
 
     /// How long to wait for a request; `None` where nothing else is due.
@@ -190,18 +205,18 @@ impl Writer {
                 Request::Attempt { .. } if self.anchor_failed => {
                     Said::Attempt(Err(LedgerError::Unavailable))
                 }
-                Request::Attempt { attempt, intent, .. } => {
-                    Said::Attempt(plan.attempt(attempt, intent)?)
-                }
-                Request::Settle { closed, settlement, .. } => {
-                    Said::Settle(plan.settle(closed, settlement)?)
-                }
-                Request::Append { draft, in_force, .. } => {
-                    Said::Append(plan.append(draft, *in_force))
-                }
-                Request::Act { which, act, draft, .. } => {
-                    Said::Act(plan.act(which, act, draft)?)
-                }
+                Request::Attempt {
+                    attempt, intent, ..
+                } => Said::Attempt(plan.attempt(attempt, intent)?),
+                Request::Settle {
+                    closed, settlement, ..
+                } => Said::Settle(plan.settle(closed, settlement)?),
+                Request::Append {
+                    draft, in_force, ..
+                } => Said::Append(plan.append(draft, *in_force)),
+                Request::Act {
+                    which, act, draft, ..
+                } => Said::Act(plan.act(which, act, draft)?),
                 Request::Checkpoint { .. } => Said::Checkpoint,
             });
         }
@@ -213,9 +228,17 @@ impl Writer {
         self.probe(Point::Decided)?;
         self.store.write(&batch)?;
         self.probe(Point::Written)?;
-        let committed = self.store.commit().and_then(|()| self.probe(Point::Committed));
+        let committed = self
+            .store
+            .commit()
+            .and_then(|()| self.probe(Point::Committed));
         if let Err(error) = committed {
-            return Err(Failed::AtCommit { error, said, sequence, hash });
+            return Err(Failed::AtCommit {
+                error,
+                said,
+                sequence,
+                hash,
+            });
         }
         self.signed.log_size = batch.head.size();
         Ok(said)
@@ -233,9 +256,12 @@ impl Writer {
         self.connected = false;
         let (error, doubtful) = match failed {
             Failed::Before(error) => (error, None),
-            Failed::AtCommit { error, said, sequence, hash } => {
-                (error, Some((said, sequence, hash)))
-            }
+            Failed::AtCommit {
+                error,
+                said,
+                sequence,
+                hash,
+            } => (error, Some((said, sequence, hash))),
         };
         tracing::error!(%error, requests = requests.len(), "a group of the ledger failed");
         if matches!(error, StoreError::Sync(_)) {
@@ -247,7 +273,10 @@ impl Writer {
         let Some((said, sequence, hash)) = doubtful else {
             return self.fail_all(requests, &LedgerError::Unavailable);
         };
-        let reopened = self.store.reopen().and_then(|()| self.probe(Point::Reopened));
+        let reopened = self
+            .store
+            .reopen()
+            .and_then(|()| self.probe(Point::Reopened));
         let durable = reopened.and_then(|()| self.store.holds(sequence, hash));
         match durable {
             Ok(true) => {
@@ -279,7 +308,10 @@ impl Writer {
         if self.connected {
             return true;
         }
-        let reopened = self.store.reopen().and_then(|()| self.probe(Point::Reopened));
+        let reopened = self
+            .store
+            .reopen()
+            .and_then(|()| self.probe(Point::Reopened));
         if let Err(error) = reopened {
             tracing::error!(%error, "the ledger cannot be opened again");
             return false;
@@ -294,7 +326,8 @@ impl Writer {
                 // Nothing was sent under these permits: nobody got them.
                 Ok(true) => {
                     self.signed.log_size = doubt.sequence.saturating_add(1);
-                    self.kept.extend(doubt.permits.into_iter().filter_map(unused));
+                    self.kept
+                        .extend(doubt.permits.into_iter().filter_map(unused));
                 }
                 Ok(false) => self.kept.extend(doubt.settlements),
             }
@@ -323,7 +356,9 @@ impl Writer {
         let wal_bytes = self.store.wal_bytes();
         self.backfill.wal_grew(wal_bytes, self.options.wal_bytes);
         if wal_bytes >= self.options.wal_bytes && self.connected {
-            self.checked(|store| store.reset_wal());
+            // At twice its bound the writer waits rather than let it grow.
+            let wait = wal_bytes >= self.options.wal_bytes.saturating_mul(2);
+            self.checked(|store| store.reset_wal(wait));
         }
     }
 
@@ -334,7 +369,11 @@ impl Writer {
         let kept = std::mem::take(&mut self.kept);
         let requests: Vec<Request> = kept
             .into_iter()
-            .map(|(closed, settlement)| Request::Settle { closed, settlement, reply: None })
+            .map(|(closed, settlement)| Request::Settle {
+                closed,
+                settlement,
+                reply: None,
+            })
             .collect();
         self.serve(requests);
     }
@@ -355,8 +394,11 @@ impl Writer {
             Ok(head) => head,
             Err(error) => return self.lost(&error),
         };
-        self.signed =
-            Signed { size: head.size(), at: self.clock.monotonic(), log_size: head.size() };
+        self.signed = Signed {
+            size: head.size(),
+            at: self.clock.monotonic(),
+            log_size: head.size(),
+        };
         let anchored = Anchor::of(&head).write(&self.options.anchor);
         if let Err(error) = &anchored {
             tracing::error!(%error, "the anchor cannot be written: nothing is admitted");
@@ -384,7 +426,12 @@ impl Writer {
                 (Request::Attempt { reply, .. }, Said::Attempt(answer)) => {
                     send(reply, answer.map(|answer| self.verdict(answer)));
                 }
-                (Request::Settle { reply: Some(reply), .. }, Said::Settle(answer)) => {
+                (
+                    Request::Settle {
+                        reply: Some(reply), ..
+                    },
+                    Said::Settle(answer),
+                ) => {
                     send(reply, answer);
                 }
                 (Request::Append { reply, .. }, Said::Append(answer)) => send(reply, answer),
@@ -403,9 +450,17 @@ impl Writer {
 
     fn verdict(&self, answer: AttemptAnswer) -> Verdict {
         match answer {
-            AttemptAnswer::Reserved { permit, entry, classification } => {
+            AttemptAnswer::Reserved {
+                permit,
+                entry,
+                classification,
+            } => {
                 let token = Token::new(permit, Arc::clone(&self.queue));
-                Verdict::Reserved(Box::new(Reserved { token, entry, classification }))
+                Verdict::Reserved(Box::new(Reserved {
+                    token,
+                    entry,
+                    classification,
+                }))
             }
             AttemptAnswer::Refused(refused) => Verdict::Refused(refused),
             AttemptAnswer::DecideAgain(again) => Verdict::DecideAgain(again),
@@ -434,7 +489,9 @@ fn send<T>(reply: Reply<T>, answer: Result<T, LedgerError>) {
 fn refuse(request: Request, error: &LedgerError) {
     match request {
         Request::Attempt { reply, .. } => send(reply, Err(error.clone())),
-        Request::Settle { reply: Some(reply), .. } => send(reply, Err(LedgerError::Settlement)),
+        Request::Settle {
+            reply: Some(reply), ..
+        } => send(reply, Err(LedgerError::Settlement)),
         Request::Settle { reply: None, .. } => {}
         Request::Append { reply, .. } => send(reply, Err(error.clone())),
         Request::Act { reply, .. } => send(reply, Err(error.clone())),
@@ -457,7 +514,9 @@ fn unused(permit: Inner) -> Option<(Closed, Settlement)> {
 
 fn settlement(request: &Request) -> Option<(Closed, Settlement)> {
     match request {
-        Request::Settle { closed, settlement, .. } => Some((closed.clone(), settlement.clone())),
+        Request::Settle {
+            closed, settlement, ..
+        } => Some((closed.clone(), settlement.clone())),
         _ => None,
     }
 }

@@ -14,16 +14,29 @@ use support::{
 fn a_call_is_reserved_settled_and_from_then_on_replayed() {
     let fixture = Fixture::new();
     let ledger = fixture.open();
-    let first = reserved(ledger.reserve(call("c1", Some("pay")).attempt()).wait().unwrap());
+    let first = reserved(
+        ledger
+            .reserve(call("c1", Some("pay")).attempt())
+            .wait()
+            .unwrap(),
+    );
     assert_eq!(first.classification, Some(Classification::Fresh));
     first.token.gate().pass().unwrap();
 
-    let second = refused(ledger.reserve(call("c2", Some("pay")).attempt()).wait().unwrap());
+    let second = refused(
+        ledger
+            .reserve(call("c2", Some("pay")).attempt())
+            .wait()
+            .unwrap(),
+    );
     assert_eq!(second.classification, Some(Classification::InFlight));
     assert_eq!(second.code, code("in-flight"));
     assert!(!second.safe_with_new_id);
     let known = second.known.unwrap();
-    assert_eq!((known.call_id.as_str(), known.state), ("c1", State::InFlight));
+    assert_eq!(
+        (known.call_id.as_str(), known.state),
+        ("c1", State::InFlight)
+    );
     assert_eq!(known.last, first.entry);
 
     let settled = ledger.settle(first.token, succeeded()).wait().unwrap();
@@ -31,18 +44,34 @@ fn a_call_is_reserved_settled_and_from_then_on_replayed() {
     assert_eq!(settled.receipt.call_id.as_str(), "c1");
     assert_eq!(settled.receipt.binding, Some(digest("transfer 5")));
 
-    let third = refused(ledger.reserve(call("c3", Some("pay")).attempt()).wait().unwrap());
-    assert_eq!(third.classification, Some(Classification::Replay(Outcome::Succeeded)));
+    let third = refused(
+        ledger
+            .reserve(call("c3", Some("pay")).attempt())
+            .wait()
+            .unwrap(),
+    );
+    assert_eq!(
+        third.classification,
+        Some(Classification::Replay(Outcome::Succeeded))
+    );
     assert_eq!(third.known.unwrap().outcome(), Some(Outcome::Succeeded));
 
     let log = verify(&ledger);
     let kinds: Vec<Kind> = log.iter().map(|entry| entry.said().kind.clone()).collect();
-    let expected =
-        [Kind::Start, Kind::Admission, Kind::Refusal, Kind::Terminal, Kind::Refusal];
+    let expected = [
+        Kind::Start,
+        Kind::Admission,
+        Kind::Refusal,
+        Kind::Terminal,
+        Kind::Refusal,
+    ];
     assert_eq!(kinds, expected);
     let terminal = log[3].said();
     assert_eq!(terminal.outcome, Some(Outcome::Succeeded));
-    assert_eq!(terminal.effect_boundary, Some(EffectBoundary::ResponseReceived));
+    assert_eq!(
+        terminal.effect_boundary,
+        Some(EffectBoundary::ResponseReceived)
+    );
     assert_eq!(terminal.answer_digest, Some(digest("done")));
     assert_eq!(log[3].hash(), settled.receipt.entry_hash);
 }
@@ -54,23 +83,58 @@ fn what_was_changed_under_a_known_identifier_is_a_collision_and_names_the_differ
     let token = reserve(&ledger, &call("c1", Some("pay")));
     let base = call("c2", Some("pay"));
     for (number, (changed, binding, target)) in [
-        (Call { action: "transfer 6", ..base.clone() }, true, false),
-        (Call { tool: "refund", ..base.clone() }, false, true),
-        (Call { action: "refund 5", tool: "refund", ..base.clone() }, true, true),
+        (
+            Call {
+                action: "transfer 6",
+                ..base.clone()
+            },
+            true,
+            false,
+        ),
+        (
+            Call {
+                tool: "refund",
+                ..base.clone()
+            },
+            false,
+            true,
+        ),
+        (
+            Call {
+                action: "refund 5",
+                tool: "refund",
+                ..base.clone()
+            },
+            true,
+            true,
+        ),
     ]
     .into_iter()
     .enumerate()
     {
-        let changed = Call { call: format!("x{number}"), ..changed };
+        let changed = Call {
+            call: format!("x{number}"),
+            ..changed
+        };
         let said = refused(ledger.reserve(changed.attempt()).wait().unwrap());
         let difference = Difference { binding, target };
-        assert_eq!(said.classification, Some(Classification::Collision(difference)));
+        assert_eq!(
+            said.classification,
+            Some(Classification::Collision(difference))
+        );
         assert_eq!(said.code, code("collision"));
     }
-    let other = Call { profile: "jcs-integer@1.0.0", ..call("c9", Some("pay")) };
+    let other = Call {
+        profile: "jcs-integer@1.0.0",
+        ..call("c9", Some("pay"))
+    };
     let said = refused(ledger.reserve(other.attempt()).wait().unwrap());
     assert_eq!(said.classification, Some(Classification::Incomparable));
-    let elsewhere = Call { agent: "bob", action: "other", ..call("c10", Some("pay")) };
+    let elsewhere = Call {
+        agent: "bob",
+        action: "other",
+        ..call("c10", Some("pay"))
+    };
     let theirs = reserve(&ledger, &elsewhere);
     ledger.settle(token, unanswered()).wait().unwrap();
     ledger.settle(theirs, not_sent()).wait().unwrap();
@@ -105,16 +169,20 @@ fn only_what_was_never_sent_may_be_tried_under_a_new_identifier() {
 fn a_token_that_is_dropped_settles_by_what_its_gate_saw_and_lets_nothing_out_after() {
     let fixture = Fixture::new();
     let ledger = fixture.open();
-    for (id, pass, outcome) in
-        [("a", false, Outcome::NotAttempted), ("b", true, Outcome::OutcomeUnknown)]
-    {
+    for (id, pass, outcome) in [
+        ("a", false, Outcome::NotAttempted),
+        ("b", true, Outcome::OutcomeUnknown),
+    ] {
         let token = reserve(&ledger, &call(format!("{id}1"), Some(id)));
         let gate = token.gate();
         if pass {
             gate.pass().unwrap();
         }
         drop(token);
-        assert!(gate.pass().is_err(), "a request still on its way must not leave");
+        assert!(
+            gate.pass().is_err(),
+            "a request still on its way must not leave"
+        );
         assert_eq!(gate.passed(), pass);
         // The queue is in order: what is asked now sees it settled.
         let again = call(format!("{id}2"), Some(id));
@@ -125,8 +193,14 @@ fn a_token_that_is_dropped_settles_by_what_its_gate_saw_and_lets_nothing_out_aft
     drop(ledger.reserve(call("c1", Some("c")).attempt()));
     ledger.checkpoint().wait().unwrap();
     ledger.checkpoint().wait().unwrap();
-    let execution = ledger.lookup(&agent("alice"), &execution_id("c")).unwrap().unwrap();
-    assert_eq!(execution.record.state, State::Settled(Outcome::NotAttempted));
+    let execution = ledger
+        .lookup(&agent("alice"), &execution_id("c"))
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        execution.record.state,
+        State::Settled(Outcome::NotAttempted)
+    );
     verify(&ledger);
 }
 
@@ -135,18 +209,34 @@ fn a_denial_reserves_nothing_and_is_in_the_log() {
     let fixture = Fixture::new();
     let ledger = fixture.open();
     let denied = call("c1", Some("pay")).attempt();
-    let said = refused(ledger.refuse(denied, Some(code("policy-denied"))).wait().unwrap());
-    assert_eq!((said.code, said.safe_with_new_id), (code("policy-denied"), true));
+    let said = refused(
+        ledger
+            .refuse(denied, Some(code("policy-denied")))
+            .wait()
+            .unwrap(),
+    );
+    assert_eq!(
+        (said.code, said.safe_with_new_id),
+        (code("policy-denied"), true)
+    );
     assert_eq!(said.known, None);
     let token = reserve(&ledger, &call("c2", Some("pay")));
     // A replay is told as one, whatever policy says of it now.
     let denied = call("c3", Some("pay")).attempt();
-    let said = refused(ledger.refuse(denied, Some(code("policy-denied"))).wait().unwrap());
+    let said = refused(
+        ledger
+            .refuse(denied, Some(code("policy-denied")))
+            .wait()
+            .unwrap(),
+    );
     assert_eq!(said.code, code("in-flight"));
     drop(token);
     let log = verify(&ledger);
     assert!(log[1].link().is_none(), "there was no row");
-    assert_eq!(log[1].said().classification, Some(Classified::Verdict(Classification::Fresh)));
+    assert_eq!(
+        log[1].said().classification,
+        Some(Classified::Verdict(Classification::Fresh))
+    );
 }
 
 #[test]
@@ -158,11 +248,17 @@ fn an_attempt_without_identifier_has_a_row_that_nobody_meets() {
     ledger.settle(one, succeeded()).wait().unwrap();
     ledger.settle(two, unanswered()).wait().unwrap();
     let reused = ledger.reserve(call("c1", None).attempt()).wait();
-    assert!(matches!(reused, Err(LedgerError::Illegal(_))), "a call id opens one row");
+    assert!(
+        matches!(reused, Err(LedgerError::Illegal(_))),
+        "a call id opens one row"
+    );
     let log = verify(&ledger);
     assert_eq!(log[1].said().classification, None);
     assert_eq!(log[1].link().unwrap().execution_seq, 0);
-    assert_eq!(log[3].link().unwrap().execution_previous, Some(log[1].hash()));
+    assert_eq!(
+        log[3].link().unwrap().execution_previous,
+        Some(log[1].hash())
+    );
 }
 
 fn asked(state: Option<&str>, text: &str) -> Settlement {
@@ -179,10 +275,21 @@ fn a_round_is_claimed_once_and_a_lost_question_is_given_again() {
     let ledger = fixture.open();
     let token = reserve(&ledger, &call("c1", Some("pay")));
     token.gate().pass().unwrap();
-    let settled = ledger.settle(token, asked(Some("s1"), "how much?")).wait().unwrap();
-    assert_eq!((settled.state, settled.outcome()), (State::AwaitingInput, None));
+    let settled = ledger
+        .settle(token, asked(Some("s1"), "how much?"))
+        .wait()
+        .unwrap();
+    assert_eq!(
+        (settled.state, settled.outcome()),
+        (State::AwaitingInput, None)
+    );
 
-    let repeat = refused(ledger.reserve(call("c2", Some("pay")).attempt()).wait().unwrap());
+    let repeat = refused(
+        ledger
+            .reserve(call("c2", Some("pay")).attempt())
+            .wait()
+            .unwrap(),
+    );
     assert_eq!(repeat.classification, Some(Classification::RoundReplay));
     assert_eq!(repeat.retained.as_deref(), Some(b"how much?".as_slice()));
 
@@ -194,13 +301,18 @@ fn a_round_is_claimed_once_and_a_lost_question_is_given_again() {
     for (name, state) in [("c3", Some("s2")), ("c4", None)] {
         let wrong = with(name, "answer 5", state, Classification::Continuation);
         let said = refused(ledger.reserve(wrong.attempt()).wait().unwrap());
-        assert_eq!(said.classification, Some(Classification::ContinuationMismatch));
+        assert_eq!(
+            said.classification,
+            Some(Classification::ContinuationMismatch)
+        );
     }
 
     // Who has not decided on a continuation is sent back to do so.
     let undecided = with("c5", "answer 5", Some("s1"), Classification::InFlight);
     let said = ledger.reserve(undecided.attempt()).wait().unwrap();
-    let Verdict::DecideAgain(again) = said else { panic!("{said:?}") };
+    let Verdict::DecideAgain(again) = said else {
+        panic!("{said:?}")
+    };
     assert_eq!(again.classification, Some(Classification::Continuation));
 
     let claim = with("c5", "answer 5", Some("s1"), Classification::Continuation);
@@ -211,8 +323,16 @@ fn a_round_is_claimed_once_and_a_lost_question_is_given_again() {
     assert_eq!(said.retained, None, "its answer is not there yet");
 
     ledger.settle(second, asked(None, "sure?")).wait().unwrap();
-    let said = refused(ledger.reserve(call("c7", Some("pay")).attempt()).wait().unwrap());
-    assert_eq!(said.retained, None, "the first request was answered by another question");
+    let said = refused(
+        ledger
+            .reserve(call("c7", Some("pay")).attempt())
+            .wait()
+            .unwrap(),
+    );
+    assert_eq!(
+        said.retained, None,
+        "the first request was answered by another question"
+    );
     let twice = with("c8", "answer 5", Some("s1"), Classification::Continuation);
     let said = refused(ledger.reserve(twice.attempt()).wait().unwrap());
     assert_eq!(said.retained.as_deref(), Some(b"sure?".as_slice()));
@@ -222,7 +342,10 @@ fn a_round_is_claimed_once_and_a_lost_question_is_given_again() {
     ledger.settle(third, succeeded()).wait().unwrap();
     let log = verify(&ledger);
     let rounds: Vec<_> = log.iter().filter_map(|entry| entry.said().round).collect();
-    let rounds: Vec<_> = rounds.iter().map(|round| (round.says, round.number)).collect();
+    let rounds: Vec<_> = rounds
+        .iter()
+        .map(|round| (round.says, round.number))
+        .collect();
     let expected = [
         (RoundSays::Asked, 1),
         (RoundSays::Claimed, 1),
@@ -237,7 +360,10 @@ fn a_state_that_was_issued_to_another_agent_is_unknown() {
     let fixture = Fixture::new();
     let ledger = fixture.open();
     let token = reserve(&ledger, &call("c1", None));
-    let settled = ledger.settle(token, asked(Some("s1"), "who?")).wait().unwrap();
+    let settled = ledger
+        .settle(token, asked(Some("s1"), "who?"))
+        .wait()
+        .unwrap();
     assert_eq!(settled.outcome(), Some(Outcome::Succeeded));
     let next = |name: &'static str, agent, state| Call {
         round: Some(("me", state)),
@@ -261,15 +387,41 @@ fn a_decision_made_under_another_policy_or_catalog_is_made_again() {
         Kind::PolicyLoaded,
         countersign_evidence::Time::from_micros(0),
     );
-    let (_, epochs) = ledger.append(draft.clone(), InForce::Policy).wait().unwrap();
-    assert_eq!(epochs, Epochs { policy: 1, catalog: 0 });
-    let stale = ledger.reserve(call("c1", Some("pay")).attempt()).wait().unwrap();
-    let Verdict::DecideAgain(again) = stale else { panic!("{stale:?}") };
+    let (_, epochs) = ledger
+        .append(draft.clone(), InForce::Policy)
+        .wait()
+        .unwrap();
+    assert_eq!(
+        epochs,
+        Epochs {
+            policy: 1,
+            catalog: 0
+        }
+    );
+    let stale = ledger
+        .reserve(call("c1", Some("pay")).attempt())
+        .wait()
+        .unwrap();
+    let Verdict::DecideAgain(again) = stale else {
+        panic!("{stale:?}")
+    };
     assert_eq!(again.epochs, epochs);
-    let now = Call { epochs, ..call("c1", Some("pay")) };
+    let now = Call {
+        epochs,
+        ..call("c1", Some("pay"))
+    };
     drop(reserve(&ledger, &now));
     let (_, epochs) = ledger.append(draft, InForce::Catalog).wait().unwrap();
-    assert_eq!((epochs, ledger.epochs().unwrap()), (Epochs { policy: 1, catalog: 1 }, epochs));
+    assert_eq!(
+        (epochs, ledger.epochs().unwrap()),
+        (
+            Epochs {
+                policy: 1,
+                catalog: 1
+            },
+            epochs
+        )
+    );
     let log = verify(&ledger);
     assert_eq!(count(&log, Kind::Admission), 1);
 }
@@ -281,11 +433,30 @@ fn an_agent_whose_quota_is_used_up_is_refused_and_others_are_not() {
     let ledger = fixture.open();
     drop(reserve(&ledger, &call("c1", Some("a"))));
     drop(reserve(&ledger, &call("c2", None)));
-    let said = refused(ledger.reserve(call("c3", Some("b")).attempt()).wait().unwrap());
-    assert_eq!((said.code, said.safe_with_new_id), (code("execution-quota"), true));
-    let said = refused(ledger.reserve(call("c4", Some("a")).attempt()).wait().unwrap());
+    let said = refused(
+        ledger
+            .reserve(call("c3", Some("b")).attempt())
+            .wait()
+            .unwrap(),
+    );
+    assert_eq!(
+        (said.code, said.safe_with_new_id),
+        (code("execution-quota"), true)
+    );
+    let said = refused(
+        ledger
+            .reserve(call("c4", Some("a")).attempt())
+            .wait()
+            .unwrap(),
+    );
     assert_eq!(said.code, code("replay"), "what is known is still told");
-    drop(reserve(&ledger, &Call { agent: "bob", ..call("c5", Some("a")) }));
+    drop(reserve(
+        &ledger,
+        &Call {
+            agent: "bob",
+            ..call("c5", Some("a"))
+        },
+    ));
     verify(&ledger);
 }
 
@@ -304,17 +475,28 @@ fn a_task_survives_its_owner_and_ends_in_an_outcome() {
     ledger.stop().unwrap();
     drop(ledger);
     let ledger = fixture.open();
-    let said = refused(ledger.reserve(call("c2", Some("job")).attempt()).wait().unwrap());
+    let said = refused(
+        ledger
+            .reserve(call("c2", Some("job")).attempt())
+            .wait()
+            .unwrap(),
+    );
     assert_eq!(said.classification, Some(Classification::InFlight));
     let which = Which::Execution(agent("alice"), execution_id("job"));
     let draft =
         countersign_evidence::Draft::new(Kind::Task, countersign_evidence::Time::from_micros(0));
     let act = |act| ledger.act(which.clone(), act, draft.clone()).wait();
-    assert_eq!(act(Act::TaskObserved).unwrap().record.state, State::TaskOpen);
+    assert_eq!(
+        act(Act::TaskObserved).unwrap().record.state,
+        State::TaskOpen
+    );
     assert!(act(Act::TaskEnded(Outcome::NotAttempted)).is_err());
     let ended = act(Act::TaskEnded(Outcome::ToolError)).unwrap();
     assert_eq!(ended.record.state, State::Settled(Outcome::ToolError));
-    assert!(act(Act::TaskEnded(Outcome::Succeeded)).is_err(), "an outcome is never replaced");
+    assert!(
+        act(Act::TaskEnded(Outcome::Succeeded)).is_err(),
+        "an outcome is never replaced"
+    );
     verify(&ledger);
 }
 
@@ -324,14 +506,16 @@ fn an_entry_that_nobody_could_read_back_is_not_written() {
     let ledger = fixture.open();
     let mut draft = call("c1", Some("pay")).draft();
     draft.represented_user = Some("y".repeat(300_000));
-    let attempt = countersign_ledger::Attempt::new(
-        draft,
-        Some(Classification::Fresh),
-        Epochs::default(),
-    );
+    let attempt =
+        countersign_ledger::Attempt::new(draft, Some(Classification::Fresh), Epochs::default());
     let said = ledger.reserve(attempt.unwrap()).wait();
     assert_eq!(said.unwrap_err(), LedgerError::EntryTooLong);
-    assert_eq!(ledger.lookup(&agent("alice"), &execution_id("pay")).unwrap(), None);
+    assert_eq!(
+        ledger
+            .lookup(&agent("alice"), &execution_id("pay"))
+            .unwrap(),
+        None
+    );
     verify(&ledger);
 }
 
@@ -343,12 +527,23 @@ fn each_selection_of_entries_gives_what_it_names() {
     for name in ["a", "b"] {
         let token = reserve(&ledger, &call(format!("{name}1"), Some(name)));
         ledger.settle(token, succeeded()).wait().unwrap();
-        refused(ledger.reserve(call(format!("{name}2"), Some(name)).attempt()).wait().unwrap());
+        refused(
+            ledger
+                .reserve(call(format!("{name}2"), Some(name)).attempt())
+                .wait()
+                .unwrap(),
+        );
     }
     let all = verify(&ledger);
     let of = |selection: &Selection| entries(&ledger, selection).len();
-    assert_eq!(of(&Selection::Execution(agent("alice"), execution_id("a"))), 3);
-    assert_eq!(of(&Selection::Execution(agent("alice"), execution_id("c"))), 0);
+    assert_eq!(
+        of(&Selection::Execution(agent("alice"), execution_id("a"))),
+        3
+    );
+    assert_eq!(
+        of(&Selection::Execution(agent("alice"), execution_id("c"))),
+        0
+    );
     assert_eq!(of(&Selection::Call("a1".parse().unwrap())), 3);
     assert_eq!(of(&Selection::Call("a2".parse().unwrap())), 1);
     assert_eq!(of(&Selection::Agent(agent("alice"))), 6);

@@ -69,14 +69,21 @@ fn story(ledger: &Ledger, name: &str) {
 fn child() {
     let plan = fs::read_to_string("plan").unwrap();
     let mut words = plan.split(' ');
-    let (name, point, group) =
-        (words.next().unwrap(), words.next().unwrap(), words.next().unwrap().parse().unwrap());
+    let (name, point, group) = (
+        words.next().unwrap(),
+        words.next().unwrap(),
+        words.next().unwrap().parse().unwrap(),
+    );
     let mut options = options_in(Path::new("."));
     if name == "load" {
         return load(&Ledger::open_sqlite(options, Arc::<TestClock>::default(), key()).unwrap());
     }
     let passed = AtomicU32::new(0);
-    options.probe = Some(Arc::new(StopAt { point: point.into(), group, passed }));
+    options.probe = Some(Arc::new(StopAt {
+        point: point.into(),
+        group,
+        passed,
+    }));
     let ledger = Ledger::open_sqlite(options, Arc::<TestClock>::default(), key()).unwrap();
     story(&ledger, name);
     // Where the point comes after the last answer, it is being reached now.
@@ -90,8 +97,10 @@ fn load(ledger: &Ledger) {
     std::thread::scope(|scope| {
         for thread in 0..8 {
             scope.spawn(move || {
-                let mut acknowledged =
-                    OpenOptions::new().create(true).append(true).open(format!("ack-{thread}"));
+                let mut acknowledged = OpenOptions::new()
+                    .create(true)
+                    .append(true)
+                    .open(format!("ack-{thread}"));
                 let acknowledged = acknowledged.as_mut().unwrap();
                 for number in 0..u64::MAX {
                     let id = format!("{thread}-{number}");
@@ -127,7 +136,10 @@ fn kill_at(fixture: &Fixture, plan: &str) {
             child.wait().unwrap();
             return;
         }
-        assert!(child.try_wait().unwrap().is_none(), "{plan}: the child ended by itself");
+        assert!(
+            child.try_wait().unwrap().is_none(),
+            "{plan}: the child ended by itself"
+        );
         std::thread::sleep(Duration::from_millis(5));
     }
     child.kill().unwrap();
@@ -152,8 +164,14 @@ fn whatever_group_is_cut_short_is_there_as_a_whole_or_not_at_all() {
     for (name, groups) in [
         // For each group: what is found where it did not become durable, and
         // where it did.
-        ("plain", vec![(Found::Nothing, BLOCKED), (BLOCKED, SUCCEEDED)]),
-        ("alone", vec![(Found::Nothing, UNKNOWN), (UNKNOWN, SUCCEEDED)]),
+        (
+            "plain",
+            vec![(Found::Nothing, BLOCKED), (BLOCKED, SUCCEEDED)],
+        ),
+        (
+            "alone",
+            vec![(Found::Nothing, UNKNOWN), (UNKNOWN, SUCCEEDED)],
+        ),
         (
             "rounds",
             vec![
@@ -186,10 +204,15 @@ fn found_after(plan: &str, expected: Found) {
     kill_at(&fixture, plan);
     let ledger = fixture.open();
     let execution = ledger.lookup_call(&"c1".parse().unwrap()).unwrap();
-    let found = execution.map_or(Found::Nothing, |execution| Found::At(execution.record.state));
+    let found = execution.map_or(Found::Nothing, |execution| {
+        Found::At(execution.record.state)
+    });
     assert_eq!(found, expected, "{plan}");
     // Whatever was found, the identifier is fresh only where nothing is there.
-    let again = ledger.reserve(call("again", Some("pay")).attempt()).wait().unwrap();
+    let again = ledger
+        .reserve(call("again", Some("pay")).attempt())
+        .wait()
+        .unwrap();
     if expected == Found::Nothing || plan.starts_with("alone") {
         support::reserved(again);
     } else {
@@ -201,7 +224,10 @@ fn found_after(plan: &str, expected: Found) {
     let log = verify(&ledger);
     if expected == BLOCKED {
         assert_eq!(count(&log, Kind::Blocked), 1, "{plan}");
-        let entry = log.iter().find(|entry| entry.said().kind == Kind::Blocked).unwrap();
+        let entry = log
+            .iter()
+            .find(|entry| entry.said().kind == Kind::Blocked)
+            .unwrap();
         assert_eq!(entry.said().refusal, Some(code("owner-lost")));
     }
 }

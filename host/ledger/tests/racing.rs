@@ -23,8 +23,10 @@ fn of_64_that_race_for_one_identifier_one_is_fresh_and_every_refusal_is_in_the_l
                 let (ledger, start, permits, codes) = (&ledger, &start, &permits, &codes);
                 scope.spawn(move || {
                     let action = format!("transfer {}", if conflicting { number } else { 5 });
-                    let call =
-                        Call { action: &action, ..call(format!("c{number}"), Some("pay")) };
+                    let call = Call {
+                        action: &action,
+                        ..call(format!("c{number}"), Some("pay"))
+                    };
                     start.wait();
                     match ledger.reserve(call.attempt()).wait().unwrap() {
                         Verdict::Reserved(reserved) => permits.lock().unwrap().push(reserved),
@@ -38,7 +40,11 @@ fn of_64_that_race_for_one_identifier_one_is_fresh_and_every_refusal_is_in_the_l
         assert_eq!(permits.len(), 1);
         let permit = permits.pop().unwrap();
         assert_eq!(permit.classification, Some(Classification::Fresh));
-        let expected = code(if conflicting { "collision" } else { "in-flight" });
+        let expected = code(if conflicting {
+            "collision"
+        } else {
+            "in-flight"
+        });
         assert_eq!(codes.into_inner().unwrap(), vec![expected; 63]);
         ledger.settle(permit.token, succeeded()).wait().unwrap();
         let log = verify(&ledger);
@@ -101,8 +107,15 @@ fn requests_that_wait_together_share_a_commit() {
     // The test's clock moves at each look, and the writer looks once a group.
     let groups: HashSet<_> = log.iter().map(|entry| entry.said().time).collect();
     let requests = 32 * 20 * 2;
-    assert_eq!(count(&log, Kind::Admission) + count(&log, Kind::Terminal), requests);
-    assert!(groups.len() * 4 < requests, "{} groups for {requests} requests", groups.len());
+    assert_eq!(
+        count(&log, Kind::Admission) + count(&log, Kind::Terminal),
+        requests
+    );
+    assert!(
+        groups.len() * 4 < requests,
+        "{} groups for {requests} requests",
+        groups.len()
+    );
 }
 
 /// Holds the writer back until it is let go.
@@ -143,7 +156,15 @@ fn a_full_queue_turns_away_at_once_and_one_agent_cannot_fill_it() {
     for agent in ["a", "b", "c", "d"] {
         for number in 0..40 {
             let id = format!("{agent}{number}");
-            pending.push(ledger.reserve(Call { agent, ..call(id, None) }.attempt()));
+            pending.push(
+                ledger.reserve(
+                    Call {
+                        agent,
+                        ..call(id, None)
+                    }
+                    .attempt(),
+                ),
+            );
         }
     }
     hold.set(false);
@@ -162,7 +183,10 @@ fn a_full_queue_turns_away_at_once_and_one_agent_cannot_fill_it() {
         }
     }
     // 24 waited; some more were with the writer already.
-    assert!((24..=32).contains(&admitted), "{admitted} admitted, {turned_away} turned away");
+    assert!(
+        (24..=32).contains(&admitted),
+        "{admitted} admitted, {turned_away} turned away"
+    );
     drop(reserve(&ledger, &call("later", Some("pay"))));
     verify(&ledger);
 }

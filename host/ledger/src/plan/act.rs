@@ -15,16 +15,13 @@ impl<R: Rows> Plan<'_, R> {
             Which::Execution(agent, id) => self.find(agent, id)?,
             Which::Call(call_id) => self.find_call(call_id)?,
         };
-        let Some(index) = index else { return Ok(Err(LedgerError::NotFound)) };
+        let Some(index) = index else {
+            return Ok(Err(LedgerError::NotFound));
+        };
         Ok(self.act_at(index, act, draft))
     }
 
-    fn act_at(
-        &mut self,
-        index: usize,
-        act: &Act,
-        draft: &Draft,
-    ) -> Result<Execution, LedgerError> {
+    fn act_at(&mut self, index: usize, act: &Act, draft: &Draft) -> Result<Execution, LedgerError> {
         let execution = self.execution(Some(index)).ok_or(LedgerError::NotFound)?;
         let event = match act {
             Act::Abandon => Event::Abandon,
@@ -40,7 +37,9 @@ impl<R: Rows> Plan<'_, R> {
         let (record, effects) = step(Some(&execution.record), &event)?;
         let draft = draft::about(draft.clone(), execution);
         self.advance(index, record, &effects, draft)?;
-        self.execution(Some(index)).cloned().ok_or(LedgerError::NotFound)
+        self.execution(Some(index))
+            .cloned()
+            .ok_or(LedgerError::NotFound)
     }
 
     /// Gives up a row whose owner is an incarnation that is dead.
@@ -49,7 +48,10 @@ impl<R: Rows> Plan<'_, R> {
         if record.state != State::InFlight {
             return Ok(());
         }
-        let lost = Owner { incarnation: record.owner, fence: record.fence };
+        let lost = Owner {
+            incarnation: record.owner,
+            fence: record.fence,
+        };
         let (next, effects) = step(Some(record), &Event::OwnerLost { lost })?;
         let mut draft = draft::about(Draft::new(Kind::Blocked, self.now), &row.execution);
         // INVARIANT: the code is made of letters and `-`.

@@ -7,9 +7,7 @@
 use std::sync::Arc;
 
 use countersign_canon::{Classification, Outcome};
-use countersign_evidence::{
-    Classified, Draft, Entry, ExecutionIdStatus, Kind, Link, RefusalCode,
-};
+use countersign_evidence::{Classified, Draft, Entry, ExecutionIdStatus, Kind, Link, RefusalCode};
 
 use crate::attempt::{Attempt, DecideAgain, Known, Position, Refused};
 use crate::error::LedgerError;
@@ -17,14 +15,18 @@ use crate::execution::{Context, Execution, Presenting, classify_attempt};
 use crate::plan::{Plan, Planned, Retain, Row, Rows, Said, Working, draft, position};
 use crate::record::{Record, State};
 use crate::request::Intent;
-use crate::store::StoreError;
 use crate::step::{Effects, Event, Owner, step};
+use crate::store::StoreError;
 use crate::token::Inner;
 
 /// What an attempt is told once its group is durable. No token exists before.
 #[derive(Debug)]
 pub(crate) enum Answer {
-    Reserved { permit: Inner, entry: Position, classification: Option<Classification> },
+    Reserved {
+        permit: Inner,
+        entry: Position,
+        classification: Option<Classification>,
+    },
     Refused(Box<Refused>),
     DecideAgain(Box<DecideAgain>),
 }
@@ -50,12 +52,8 @@ impl<R: Rows> Plan<'_, R> {
             return self.refuse(attempt, index, classification, code);
         }
         match intent {
-            Intent::Refuse(Some(code)) => {
-                self.refuse(attempt, index, classification, code.clone())
-            }
-            Intent::Refuse(None) if classification.is_none() => {
-                Ok(Err(LedgerError::Unclassified))
-            }
+            Intent::Refuse(Some(code)) => self.refuse(attempt, index, classification, code.clone()),
+            Intent::Refuse(None) if classification.is_none() => Ok(Err(LedgerError::Unclassified)),
             Intent::Refuse(None) => Ok(Ok(self.again(index, classification))),
             Intent::Reserve => self.permit(attempt, index, classification),
         }
@@ -94,7 +92,9 @@ impl<R: Rows> Plan<'_, R> {
     /// Whether an attempt without identifier brings a state that nobody issued
     /// to this agent (`docs/spec/executions.md` §6).
     fn foreign_state(&self, attempt: &Attempt) -> Result<bool, StoreError> {
-        let Some(state) = attempt.draft.request_state_presented else { return Ok(false) };
+        let Some(state) = attempt.draft.request_state_presented else {
+            return Ok(false);
+        };
         let issued = self.working.iter().any(|working| {
             let execution = &working.row.execution;
             execution.record.issued == Some(state) && execution.agent == attempt.agent
@@ -117,9 +117,14 @@ impl<R: Rows> Plan<'_, R> {
     ) -> Said<Answer> {
         // A call that has a row already opens no second one.
         let taken = self.find_call(&attempt.call_id)?;
-        let record = self.execution(taken).map(|execution| execution.record.clone());
+        let record = self
+            .execution(taken)
+            .map(|execution| execution.record.clone());
         let identified = attempt.execution_id.is_some();
-        let event = Event::Reserve { identified, by: self.me };
+        let event = Event::Reserve {
+            identified,
+            by: self.me,
+        };
         Ok(match step(record.as_ref(), &event) {
             Ok((record, effects)) => {
                 self.insert_row(attempt, classification, held, record, &effects)
@@ -139,12 +144,19 @@ impl<R: Rows> Plan<'_, R> {
         let admitted = attempt.admitted.clone().ok_or(LedgerError::Unclassified)?;
         let draft = draft::finished(classified(attempt, classification), &record, effects);
         let admission = Box::new(draft.clone());
-        let first = Link { execution_seq: 0, execution_previous: None };
+        let first = Link {
+            execution_seq: 0,
+            execution_previous: None,
+        };
         let entry = self.place(draft, Some(first))?;
         let number = self.base.next_number;
         self.base.next_number = number.saturating_add(1);
-        self.held.insert(attempt.agent.clone(), held.saturating_add(1));
-        let owner = Owner { incarnation: record.owner, fence: record.fence };
+        self.held
+            .insert(attempt.agent.clone(), held.saturating_add(1));
+        let owner = Owner {
+            incarnation: record.owner,
+            fence: record.fence,
+        };
         let execution = Execution {
             agent: attempt.agent.clone(),
             execution_id: attempt.execution_id.clone(),
@@ -165,9 +177,21 @@ impl<R: Rows> Plan<'_, R> {
             retain: Retain::Leave,
         });
         let place = position(&entry);
-        self.entries.push(Planned { entry, row: Some(number) });
-        let permit = Inner { row: number, owner, gate: Arc::default(), draft: admission };
-        Ok(Answer::Reserved { permit, entry: place, classification })
+        self.entries.push(Planned {
+            entry,
+            row: Some(number),
+        });
+        let permit = Inner {
+            row: number,
+            owner,
+            gate: Arc::default(),
+            draft: admission,
+        };
+        Ok(Answer::Reserved {
+            permit,
+            entry: place,
+            classification,
+        })
     }
 
     fn claim(
@@ -178,18 +202,36 @@ impl<R: Rows> Plan<'_, R> {
     ) -> Result<Answer, LedgerError> {
         let working = self.working.get(index).ok_or(LedgerError::NotFound)?;
         let number = working.row.number;
-        let continuation = attempt.draft.continuation.ok_or(LedgerError::Unclassified)?;
-        let event = Event::Claim { by: self.me, continuation };
+        let continuation = attempt
+            .draft
+            .continuation
+            .ok_or(LedgerError::Unclassified)?;
+        let event = Event::Claim {
+            by: self.me,
+            continuation,
+        };
         let (record, effects) = step(Some(&working.row.execution.record), &event)?;
-        let owner = Owner { incarnation: record.owner, fence: record.fence };
+        let owner = Owner {
+            incarnation: record.owner,
+            fence: record.fence,
+        };
         let draft = classified(attempt, classification);
         let entry = self.advance(index, record, &effects, draft.clone())?;
         if let Some(working) = self.working.get_mut(index) {
             // What was kept belongs to the round that is now answered.
             working.retain = Retain::Drop;
         }
-        let permit = Inner { row: number, owner, gate: Arc::default(), draft: Box::new(draft) };
-        Ok(Answer::Reserved { permit, entry: position(&entry), classification })
+        let permit = Inner {
+            row: number,
+            owner,
+            gate: Arc::default(),
+            draft: Box::new(draft),
+        };
+        Ok(Answer::Reserved {
+            permit,
+            entry: position(&entry),
+            classification,
+        })
     }
 
     fn refuse(
@@ -212,7 +254,10 @@ impl<R: Rows> Plan<'_, R> {
             None => {
                 draft.kind = Kind::Refusal;
                 self.place(draft, None).inspect(|entry| {
-                    self.entries.push(Planned { entry: entry.clone(), row: None });
+                    self.entries.push(Planned {
+                        entry: entry.clone(),
+                        row: None,
+                    });
                 })
             }
         };
@@ -230,11 +275,7 @@ impl<R: Rows> Plan<'_, R> {
         }))
     }
 
-    fn refuse_on(
-        &mut self,
-        index: usize,
-        draft: Draft,
-    ) -> Result<Entry, LedgerError> {
+    fn refuse_on(&mut self, index: usize, draft: Draft) -> Result<Entry, LedgerError> {
         let working = self.working.get(index).ok_or(LedgerError::NotFound)?;
         let (record, effects) = step(Some(&working.row.execution.record), &Event::Refuse)?;
         self.advance(index, record, &effects, draft)
@@ -286,20 +327,21 @@ fn refusal_code(classification: Classification) -> Option<RefusalCode> {
     RefusalCode::new(code).ok()
 }
 
-fn classified(
-    attempt: &Attempt,
-    classification: Option<Classification>,
-) -> Draft {
+fn classified(attempt: &Attempt, classification: Option<Classification>) -> Draft {
     let mut draft = attempt.draft.clone();
     draft.classification = match classification {
         Some(verdict) => Some(Classified::Verdict(verdict)),
         // Said by the host, since there is no binding to compare.
-        None => draft.classification.filter(|said| *said == Classified::NotAdmissible),
+        None => draft
+            .classification
+            .filter(|said| *said == Classified::NotAdmissible),
     };
-    draft.execution_id_status = draft.execution_id_status.or(Some(match attempt.execution_id {
-        Some(_) => ExecutionIdStatus::Present,
-        None => ExecutionIdStatus::Absent,
-    }));
+    draft.execution_id_status = draft
+        .execution_id_status
+        .or(Some(match attempt.execution_id {
+            Some(_) => ExecutionIdStatus::Present,
+            None => ExecutionIdStatus::Absent,
+        }));
     draft
 }
 

@@ -17,10 +17,14 @@ pub(super) fn finished(mut draft: Draft, record: &Record, effects: &Effects) -> 
     draft.incarnation = Some(record.owner.get().to_string());
     let claimed = u32::try_from(record.claimed.len()).unwrap_or(u32::MAX);
     draft.round = match effects.entry {
-        Leaves::RoundAsked => {
-            Some(Round { says: RoundSays::Asked, number: claimed.saturating_add(1) })
-        }
-        Leaves::RoundClaimed => Some(Round { says: RoundSays::Claimed, number: claimed }),
+        Leaves::RoundAsked => Some(Round {
+            says: RoundSays::Asked,
+            number: claimed.saturating_add(1),
+        }),
+        Leaves::RoundClaimed => Some(Round {
+            says: RoundSays::Claimed,
+            number: claimed,
+        }),
         _ => None,
     };
     draft
@@ -71,7 +75,10 @@ pub(super) fn about(mut draft: Draft, execution: &Execution) -> Draft {
 /// A task as entries name it: by the digest of its id, since whoever knows the
 /// id can ask for the task.
 pub(super) fn task(id: &TaskId, status: String) -> Task {
-    Task { id: Digest::of(&[b"countersign.task-id.v1\n", id.as_str().as_bytes()]), status }
+    Task {
+        id: Digest::of(&[b"countersign.task-id.v1\n", id.as_str().as_bytes()]),
+        status,
+    }
 }
 
 fn kind(leaves: Leaves) -> Kind {

@@ -118,13 +118,34 @@ impl<'a, R: Rows> Plan<'a, R> {
     ) -> Self {
         let now = Time::from_micros(now_us);
         let (working, entries, held) = (Vec::new(), Vec::new(), HashMap::new());
-        Self { rows, now, me, agent_rows, base, working, entries, held }
+        Self {
+            rows,
+            now,
+            me,
+            agent_rows,
+            base,
+            working,
+            entries,
+            held,
+        }
     }
 
     pub(crate) fn into_batch(self) -> Batch {
-        let Self { base, mut working, entries, held, .. } = self;
+        let Self {
+            base,
+            mut working,
+            entries,
+            held,
+            ..
+        } = self;
         working.retain(|working| working.changed);
-        Batch { rows: working, entries, held, head: base.head, epochs: base.epochs }
+        Batch {
+            rows: working,
+            entries,
+            held,
+            head: base.head,
+            epochs: base.epochs,
+        }
     }
 
     /// Appends an entry that belongs to no execution.
@@ -164,7 +185,9 @@ impl<'a, R: Rows> Plan<'a, R> {
         effects: &Effects,
         draft: Draft,
     ) -> Result<Entry, LedgerError> {
-        let Some(working) = self.working.get(index) else { return Err(LedgerError::NotFound) };
+        let Some(working) = self.working.get(index) else {
+            return Err(LedgerError::NotFound);
+        };
         let execution = &working.row.execution;
         let link = Link {
             execution_seq: execution.chain_length,
@@ -172,7 +195,9 @@ impl<'a, R: Rows> Plan<'a, R> {
         };
         let entry = self.place(draft::finished(draft, &record, effects), Some(link))?;
         let now_us = self.now.micros();
-        let Some(working) = self.working.get_mut(index) else { return Err(LedgerError::NotFound) };
+        let Some(working) = self.working.get_mut(index) else {
+            return Err(LedgerError::NotFound);
+        };
         working.changed = true;
         let execution = &mut working.row.execution;
         execution.record = record;
@@ -182,7 +207,10 @@ impl<'a, R: Rows> Plan<'a, R> {
         if effects.terminal {
             execution.terminal = Some(position(&entry));
         }
-        self.entries.push(Planned { entry: entry.clone(), row: Some(working.row.number) });
+        self.entries.push(Planned {
+            entry: entry.clone(),
+            row: Some(working.row.number),
+        });
         Ok(entry)
     }
 
@@ -193,13 +221,18 @@ impl<'a, R: Rows> Plan<'a, R> {
         });
         match known {
             Some(index) => Ok(Some(index)),
-            None => Ok(self.rows.by_execution(agent, id)?.map(|row| self.take_up(row))),
+            None => Ok(self
+                .rows
+                .by_execution(agent, id)?
+                .map(|row| self.take_up(row))),
         }
     }
 
     fn find_call(&mut self, call_id: &CallId) -> Result<Option<usize>, StoreError> {
-        let known =
-            self.working.iter().position(|working| &working.row.execution.call_id == call_id);
+        let known = self
+            .working
+            .iter()
+            .position(|working| &working.row.execution.call_id == call_id);
         match known {
             Some(index) => Ok(Some(index)),
             None => Ok(self.rows.by_call(call_id)?.map(|row| self.take_up(row))),
@@ -207,7 +240,11 @@ impl<'a, R: Rows> Plan<'a, R> {
     }
 
     fn find_number(&mut self, number: i64) -> Result<Option<usize>, StoreError> {
-        match self.working.iter().position(|working| working.row.number == number) {
+        match self
+            .working
+            .iter()
+            .position(|working| working.row.number == number)
+        {
             Some(index) => Ok(Some(index)),
             None => Ok(self.rows.by_number(number)?.map(|row| self.take_up(row))),
         }
@@ -216,7 +253,10 @@ impl<'a, R: Rows> Plan<'a, R> {
     fn take_up(&mut self, row: Row) -> usize {
         let record = &row.execution.record;
         let was = Was {
-            owner: Owner { incarnation: record.owner, fence: record.fence },
+            owner: Owner {
+                incarnation: record.owner,
+                fence: record.fence,
+            },
             chain_length: row.execution.chain_length,
         };
         self.working.push(Working {
@@ -229,7 +269,9 @@ impl<'a, R: Rows> Plan<'a, R> {
     }
 
     fn execution(&self, index: Option<usize>) -> Option<&Execution> {
-        index.and_then(|index| self.working.get(index)).map(|working| &working.row.execution)
+        index
+            .and_then(|index| self.working.get(index))
+            .map(|working| &working.row.execution)
     }
 }
 

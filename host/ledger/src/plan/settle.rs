@@ -46,7 +46,11 @@ impl<R: Rows> Plan<'_, R> {
             working.retain = Retain::Keep(retained.clone());
         }
         let receipt = Receipt::of(&entry).ok_or(LedgerError::NotFound)?;
-        Ok(Settled { receipt, entry: position(&entry), state })
+        Ok(Settled {
+            receipt,
+            entry: position(&entry),
+            state,
+        })
     }
 
     /// What a fenced owner brought is evidence, and settles nothing.
@@ -57,11 +61,16 @@ impl<R: Rows> Plan<'_, R> {
         settlement: &Settlement,
         illegal: Illegal,
     ) -> LedgerError {
-        let Some(working) = self.working.get(index) else { return LedgerError::NotFound };
+        let Some(working) = self.working.get(index) else {
+            return LedgerError::NotFound;
+        };
         let Settlement::Answered { with, .. } = settlement else {
             return fenced_or(illegal);
         };
-        let event = Event::LateAnswer { by: closed.owner, with: *with };
+        let event = Event::LateAnswer {
+            by: closed.owner,
+            with: *with,
+        };
         match step(Some(&working.row.execution.record), &event) {
             Ok((record, effects)) => {
                 let draft = self.draft(closed, settlement);
@@ -86,7 +95,11 @@ impl<R: Rows> Plan<'_, R> {
                 draft.request_state_issued = *issued;
                 Some(answer)
             }
-            Settlement::TaskOpened { task, status, answer } => {
+            Settlement::TaskOpened {
+                task,
+                status,
+                answer,
+            } => {
                 draft.task = Some(draft::task(task, status.clone()));
                 Some(answer)
             }
@@ -103,13 +116,23 @@ fn event(closed: &Closed, settlement: &Settlement) -> Event {
     let by = closed.owner;
     match settlement {
         Settlement::NotSent { .. } if !closed.passed => Event::NotSent { by },
-        Settlement::NotSent { .. } => Event::Unanswered { by, received: false },
-        Settlement::Unanswered { received, .. } => {
-            Event::Unanswered { by, received: *received }
-        }
+        Settlement::NotSent { .. } => Event::Unanswered {
+            by,
+            received: false,
+        },
+        Settlement::Unanswered { received, .. } => Event::Unanswered {
+            by,
+            received: *received,
+        },
         Settlement::Answered { with, .. } => Event::Answered { by, with: *with },
-        Settlement::Asked { issued, .. } => Event::Asked { by, issued: *issued },
-        Settlement::TaskOpened { task, .. } => Event::TaskOpened { by, task: task.clone() },
+        Settlement::Asked { issued, .. } => Event::Asked {
+            by,
+            issued: *issued,
+        },
+        Settlement::TaskOpened { task, .. } => Event::TaskOpened {
+            by,
+            task: task.clone(),
+        },
     }
 }
 
@@ -128,7 +151,10 @@ fn settled_before(execution: &Execution, by: Owner) -> Option<Settled> {
     if !same || record.state == State::InFlight {
         return None;
     }
-    let entry = execution.terminal.clone().unwrap_or_else(|| execution.last.clone());
+    let entry = execution
+        .terminal
+        .clone()
+        .unwrap_or_else(|| execution.last.clone());
     let receipt = Receipt {
         call_id: execution.call_id.clone(),
         execution_id: execution.execution_id.clone(),
@@ -138,5 +164,9 @@ fn settled_before(execution: &Execution, by: Owner) -> Option<Settled> {
         sequence: entry.sequence,
         entry_hash: entry.hash,
     };
-    Some(Settled { receipt, entry, state: record.state })
+    Some(Settled {
+        receipt,
+        entry,
+        state: record.state,
+    })
 }

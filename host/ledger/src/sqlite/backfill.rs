@@ -8,8 +8,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
+use rusqlite::Connection;
 use rusqlite::wal::CheckpointMode;
-use rusqlite::{Connection};
 
 use crate::sqlite::connect::reading;
 use crate::store::StoreError;
@@ -29,7 +29,10 @@ impl Backfill {
         let path = path.to_owned();
         let thread = std::thread::Builder::new().name("ledger-backfill".into());
         // Without the thread the writer does all of the work itself.
-        let wake = thread.spawn(move || run(path, &woken, sync_failed)).ok().map(|_| wake);
+        let wake = thread
+            .spawn(move || run(path, &woken, sync_failed))
+            .ok()
+            .map(|_| wake);
         Self { wake, woken_at: 0 }
     }
 

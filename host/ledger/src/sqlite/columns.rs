@@ -25,7 +25,10 @@ impl ToSql for Raw {
 
 impl FromSql for Raw {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        let bytes: [u8; 32] = value.as_blob()?.try_into().map_err(|_| FromSqlError::InvalidType)?;
+        let bytes: [u8; 32] = value
+            .as_blob()?
+            .try_into()
+            .map_err(|_| FromSqlError::InvalidType)?;
         Ok(Self(Digest::from_bytes(bytes)))
     }
 }
@@ -35,7 +38,11 @@ struct Parsed<T>(T);
 
 impl<T: std::str::FromStr> FromSql for Parsed<T> {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        value.as_str()?.parse().map(Self).map_err(|_| FromSqlError::InvalidType)
+        value
+            .as_str()?
+            .parse()
+            .map(Self)
+            .map_err(|_| FromSqlError::InvalidType)
     }
 }
 
@@ -52,13 +59,18 @@ impl ToSql for Count {
 
 impl FromSql for Count {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        u64::try_from(value.as_i64()?).map(Self).map_err(|_| FromSqlError::InvalidType)
+        u64::try_from(value.as_i64()?)
+            .map(Self)
+            .map_err(|_| FromSqlError::InvalidType)
     }
 }
 
 /// The continuations that were claimed, 32 bytes each.
 pub(super) fn claimed_bytes(claimed: &[Digest]) -> Vec<u8> {
-    claimed.iter().flat_map(|digest| digest.to_bytes()).collect()
+    claimed
+        .iter()
+        .flat_map(|digest| digest.to_bytes())
+        .collect()
 }
 
 struct Claimed(Vec<Digest>);
@@ -67,7 +79,12 @@ impl FromSql for Claimed {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
         let (digests, rest) = value.as_blob()?.as_chunks::<32>();
         if rest.is_empty() {
-            Ok(Self(digests.iter().map(|bytes| Digest::from_bytes(*bytes)).collect()))
+            Ok(Self(
+                digests
+                    .iter()
+                    .map(|bytes| Digest::from_bytes(*bytes))
+                    .collect(),
+            ))
         } else {
             Err(FromSqlError::InvalidType)
         }
@@ -90,7 +107,9 @@ fn parsed_option<T: std::str::FromStr>(
     row: &SqlRow<'_>,
     column: &str,
 ) -> rusqlite::Result<Option<T>> {
-    Ok(row.get::<_, Option<Parsed<T>>>(column)?.map(|parsed| parsed.0))
+    Ok(row
+        .get::<_, Option<Parsed<T>>>(column)?
+        .map(|parsed| parsed.0))
 }
 
 fn digest(row: &SqlRow<'_>, column: &str) -> rusqlite::Result<Digest> {
@@ -111,7 +130,11 @@ fn damaged(column: &'static str) -> rusqlite::Error {
 
 /// Reads the columns of [`EXECUTION`]. All entries are in the log `log_id`.
 pub(super) fn execution(row: &SqlRow<'_>, log_id: &LogId) -> rusqlite::Result<Row> {
-    let place = |sequence: u64, hash: Digest| Position { log_id: log_id.clone(), sequence, hash };
+    let place = |sequence: u64, hash: Digest| Position {
+        log_id: log_id.clone(),
+        sequence,
+        hash,
+    };
     let execution_id = parsed_option(row, "execution_id")?;
     let state: String = row.get("state")?;
     let outcome: Option<String> = row.get("outcome")?;
@@ -161,9 +184,14 @@ pub(super) fn execution(row: &SqlRow<'_>, log_id: &LogId) -> rusqlite::Result<Ro
         record,
         chain_length: count(row, "chain_length")?,
         last: place(count(row, "last_sequence")?, digest(row, "last_hash")?),
-        terminal: terminal_sequence.zip(terminal_hash).map(|(at, hash)| place(at.0, hash)),
+        terminal: terminal_sequence
+            .zip(terminal_hash)
+            .map(|(at, hash)| place(at.0, hash)),
         reserved_us: row.get("reserved_us")?,
         changed_us: row.get("changed_us")?,
     };
-    Ok(Row { number: row.get("number")?, execution })
+    Ok(Row {
+        number: row.get("number")?,
+        execution,
+    })
 }

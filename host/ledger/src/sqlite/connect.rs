@@ -11,7 +11,7 @@ use crate::error::OpenError;
 
 /// How long a statement waits for a lock. There is one writer, so only the
 /// start of the WAL can make a reader wait, and only for a moment.
-const BUSY: Duration = Duration::from_millis(500);
+pub(super) const BUSY: Duration = Duration::from_millis(500);
 
 /// A writer's connection, with the count of pages in its WAL.
 pub(super) struct Writing {
@@ -20,7 +20,10 @@ pub(super) struct Writing {
 }
 
 fn failed(path: &Path) -> impl Fn(rusqlite::Error) -> OpenError + '_ {
-    |error| OpenError::Database { path: path.to_owned(), detail: error.to_string() }
+    |error| OpenError::Database {
+        path: path.to_owned(),
+        detail: error.to_string(),
+    }
 }
 
 /// Opens the one connection that writes.
@@ -41,7 +44,10 @@ pub(super) fn writing(path: &Path, max_pages: Option<u32>) -> Result<Writing, Op
         }))
         .map_err(failed(path))?;
     connection.set_prepared_statement_cache_capacity(64);
-    Ok(Writing { connection, wal_pages })
+    Ok(Writing {
+        connection,
+        wal_pages,
+    })
 }
 
 fn settings(connection: &Connection, max_pages: Option<u32>) -> rusqlite::Result<()> {
@@ -70,10 +76,18 @@ fn assert_durable(connection: &Connection, path: &Path) -> Result<(), OpenError>
             })
         })
     };
-    for (what, wanted) in [("journal_mode", "wal"), ("synchronous", "2"), ("foreign_keys", "1")] {
+    for (what, wanted) in [
+        ("journal_mode", "wal"),
+        ("synchronous", "2"),
+        ("foreign_keys", "1"),
+    ] {
         let found: String = value(what).map_err(failed(path))?;
         if found != wanted {
-            return Err(OpenError::Durability { what, wanted, found });
+            return Err(OpenError::Durability {
+                what,
+                wanted,
+                found,
+            });
         }
     }
     Ok(())

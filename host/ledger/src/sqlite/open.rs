@@ -48,7 +48,10 @@ pub(crate) fn open(
     log_id: &LogId,
 ) -> Result<Opened, OpenError> {
     let lock = lock(&options.path)?;
-    let Writing { mut connection, wal_pages } = writing(&options.path, options.max_pages)?;
+    let Writing {
+        mut connection,
+        wal_pages,
+    } = writing(&options.path, options.max_pages)?;
     let sql = |error: rusqlite::Error| OpenError::Database {
         path: options.path.clone(),
         detail: error.to_string(),
@@ -76,13 +79,22 @@ pub(crate) fn open(
     }
     let reads = Reads::new(options.path.clone(), log_id.clone());
     let incarnation = store.incarnation;
-    Ok(Opened { store, reads, log_id: log_id.clone(), incarnation, rolled_back })
+    Ok(Opened {
+        store,
+        reads,
+        log_id: log_id.clone(),
+        incarnation,
+        rolled_back,
+    })
 }
 
 fn begin(store: &mut Store, options: &Options, clock: &dyn Clock) -> Result<(), OpenError> {
     let failed = |error: StoreError| match error {
         StoreError::Damaged(detail) => OpenError::Damaged(detail),
-        other => OpenError::Database { path: options.path.clone(), detail: other.to_string() },
+        other => OpenError::Database {
+            path: options.path.clone(),
+            detail: other.to_string(),
+        },
     };
     // Before anything is admitted, so that a missing anchor is never taken for
     // that of a new ledger.
@@ -96,7 +108,11 @@ fn lock(path: &Path) -> Result<File, OpenError> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".lock");
     let path = PathBuf::from(beside);
-    let file = |what, source| OpenError::File { what, path: path.clone(), source };
+    let file = |what, source| OpenError::File {
+        what,
+        path: path.clone(),
+        source,
+    };
     let lock = OpenOptions::new()
         .read(true)
         .write(true)
@@ -130,7 +146,10 @@ fn begin_log(
         return Ok(Ok((head, false)));
     };
     if held != log_id.as_str() {
-        return Ok(Err(OpenError::OtherLog { held, given: log_id.to_string() }));
+        return Ok(Err(OpenError::OtherLog {
+            held,
+            given: log_id.to_string(),
+        }));
     }
     let head = Head::decode(log_id.clone(), &head);
     Ok(head
@@ -141,9 +160,11 @@ fn begin_log(
 /// The last entry must read back, and be the one that the head names.
 fn check_end(connection: &Connection, head: &Head) -> rusqlite::Result<Result<(), OpenError>> {
     let last: Option<(Count, Vec<u8>)> = connection
-        .query_row("SELECT sequence, bytes FROM entries ORDER BY sequence DESC LIMIT 1", [], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })
+        .query_row(
+            "SELECT sequence, bytes FROM entries ORDER BY sequence DESC LIMIT 1",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
         .optional()?;
     let fits = match last {
         None => head.size() == 0,
@@ -171,15 +192,21 @@ fn behind_anchor(
         path: options.anchor.clone(),
         source,
     })?;
-    let Some(anchor) = anchor else { return Ok(anchored) };
+    let Some(anchor) = anchor else {
+        return Ok(anchored);
+    };
     if &anchor.log_id != head.log_id() {
         return Ok(true);
     }
-    let Some(last) = anchor.size.checked_sub(1) else { return Ok(false) };
+    let Some(last) = anchor.size.checked_sub(1) else {
+        return Ok(false);
+    };
     let found: Option<Raw> = connection
-        .query_row("SELECT hash FROM entries WHERE sequence = ?1", params![Count(last)], |row| {
-            row.get(0)
-        })
+        .query_row(
+            "SELECT hash FROM entries WHERE sequence = ?1",
+            params![Count(last)],
+            |row| row.get(0),
+        )
         .optional()
         .map_err(|error| OpenError::Database {
             path: options.path.clone(),
@@ -192,7 +219,10 @@ fn begin_incarnation(store: &mut Store, clock: &dyn Clock) -> Result<(), StoreEr
     let base = store.begin()?;
     let now_us = clock.wall_us();
     let connection = store.connection()?;
-    connection.execute("INSERT INTO incarnations (started_us) VALUES (?1)", params![now_us])?;
+    connection.execute(
+        "INSERT INTO incarnations (started_us) VALUES (?1)",
+        params![now_us],
+    )?;
     let incarnation = Incarnation::new(connection.last_insert_rowid());
     connection.execute("UPDATE ledger SET anchored = 1", [])?;
     let rows = store.rows()?;
@@ -226,7 +256,8 @@ fn recover(store: &mut Store, clock: &dyn Clock) -> Result<bool, StoreError> {
     }
     let mut plan = Plan::new(&rows, base, clock.wall_us(), store.incarnation, 0);
     for row in lost {
-        plan.owner_lost(row).map_err(|error| StoreError::Damaged(error.to_string()))?;
+        plan.owner_lost(row)
+            .map_err(|error| StoreError::Damaged(error.to_string()))?;
     }
     let batch = plan.into_batch();
     store.write(&batch)?;
@@ -238,9 +269,11 @@ fn write_anchor(store: &Store, options: &Options) -> Result<(), OpenError> {
     let failed = |error: StoreError| OpenError::Damaged(error.to_string());
     let connection = store.connection().map_err(failed)?;
     let base = base(connection, &store.log_id).map_err(failed)?;
-    Anchor::of(&base.head).write(&options.anchor).map_err(|source| OpenError::File {
-        what: "write the anchor",
-        path: options.anchor.clone(),
-        source,
-    })
+    Anchor::of(&base.head)
+        .write(&options.anchor)
+        .map_err(|source| OpenError::File {
+            what: "write the anchor",
+            path: options.anchor.clone(),
+            source,
+        })
 }

@@ -36,7 +36,11 @@ pub(crate) struct Reads {
 
 impl Reads {
     pub(super) fn new(path: PathBuf, log_id: LogId) -> Self {
-        Self { path, log_id, idle: Mutex::default() }
+        Self {
+            path,
+            log_id,
+            idle: Mutex::default(),
+        }
     }
 
     fn with<T>(
@@ -47,7 +51,11 @@ impl Reads {
             tracing::warn!(%error, "a read of the ledger failed");
             LedgerError::Unavailable
         };
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let idle = self
+            .idle
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop();
         let connection = match idle {
             Some(connection) => connection,
             None => reading(&self.path).map_err(|error| failed(error.into()))?,
@@ -92,7 +100,10 @@ impl Reads {
         self.with(|connection| {
             let limit = limit.min(PAGE);
             let rows = rows::in_state(connection, &self.log_id, state, after, limit)?;
-            Ok(rows.into_iter().map(|Row { number, execution }| (number, execution)).collect())
+            Ok(rows
+                .into_iter()
+                .map(|Row { number, execution }| (number, execution))
+                .collect())
         })
     }
 
@@ -138,13 +149,19 @@ impl Reads {
     pub(crate) fn newest_checkpoint(&self) -> Result<Option<StoredCheckpoint>, LedgerError> {
         let sql = "SELECT size, text FROM checkpoints ORDER BY size DESC LIMIT 1";
         self.with(|connection| {
-            Ok(connection.prepare_cached(sql)?.query_row([], checkpoint).optional()?)
+            Ok(connection
+                .prepare_cached(sql)?
+                .query_row([], checkpoint)
+                .optional()?)
         })
     }
 }
 
 fn checkpoint(row: &SqlRow<'_>) -> rusqlite::Result<StoredCheckpoint> {
-    Ok(StoredCheckpoint { size: row.get::<_, Count>(0)?.0, text: row.get(1)? })
+    Ok(StoredCheckpoint {
+        size: row.get::<_, Count>(0)?.0,
+        text: row.get(1)?,
+    })
 }
 
 fn stored(row: &SqlRow<'_>) -> rusqlite::Result<StoredEntry> {
@@ -167,7 +184,10 @@ fn page(
     // Only a selection without an index is read in windows.
     let mut end = size;
     let count = Count(u64::try_from(limit).unwrap_or(0));
-    let (sequence, entries) = (Count(from), "SELECT sequence, hash, bytes FROM entries WHERE");
+    let (sequence, entries) = (
+        Count(from),
+        "SELECT sequence, hash, bytes FROM entries WHERE",
+    );
     let query = |condition: &str, params: &[&dyn rusqlite::ToSql]| {
         let sql = format!("{entries} {condition} ORDER BY sequence LIMIT ?2");
         let mut statement = connection.prepare_cached(&sql)?;
@@ -179,7 +199,10 @@ fn page(
         Selection::Execution(agent, id) => {
             let row = rows::by_execution(connection, log_id, agent, id)?;
             let number = row.map(|row| row.number);
-            query("sequence >= ?1 AND execution = ?3", &[&sequence, &count, &number])?
+            query(
+                "sequence >= ?1 AND execution = ?3",
+                &[&sequence, &count, &number],
+            )?
         }
         Selection::Call(call_id) => {
             let number = rows::by_call(connection, log_id, call_id)?.map(|row| row.number);
@@ -191,7 +214,13 @@ fn page(
         Selection::Agent(agent) => query(
             "sequence >= ?1 AND agent = (SELECT number FROM agents \
              WHERE method = ?3 AND issuer = ?4 AND subject = ?5)",
-            &[&sequence, &count, &agent.method, &agent.issuer, &agent.subject],
+            &[
+                &sequence,
+                &count,
+                &agent.method,
+                &agent.issuer,
+                &agent.subject,
+            ],
         )?,
         Selection::Workflow(workflow) => query(
             "sequence >= ?1 AND workflow_id = ?3",
@@ -209,5 +238,8 @@ fn page(
         Some(last) if found.len() == limit => Some(last.sequence.saturating_add(1)),
         _ => Some(end),
     };
-    Ok(Page { entries: found, next: next.filter(|next| *next < size) })
+    Ok(Page {
+        entries: found,
+        next: next.filter(|next| *next < size),
+    })
 }

@@ -17,7 +17,10 @@ fn one(
         "SELECT {EXECUTION} FROM executions e JOIN agents a ON a.number = e.agent \
          WHERE {condition}"
     );
-    connection.prepare_cached(&sql)?.query_row(params, |row| execution(row, log_id)).optional()
+    connection
+        .prepare_cached(&sql)?
+        .query_row(params, |row| execution(row, log_id))
+        .optional()
 }
 
 pub(super) fn by_execution(
@@ -39,7 +42,12 @@ pub(super) fn by_call(
     log_id: &LogId,
     call_id: &CallId,
 ) -> rusqlite::Result<Option<Row>> {
-    one(connection, log_id, "e.call_id = ?1", params![call_id.as_str()])
+    one(
+        connection,
+        log_id,
+        "e.call_id = ?1",
+        params![call_id.as_str()],
+    )
 }
 
 pub(super) fn by_number(
@@ -75,7 +83,9 @@ pub(super) fn held_by(connection: &Connection, agent: &Agent) -> rusqlite::Resul
     let sql = "SELECT held FROM agents WHERE method = ?1 AND issuer = ?2 AND subject = ?3";
     let held: Option<Count> = connection
         .prepare_cached(sql)?
-        .query_row(params![agent.method, agent.issuer, agent.subject], |row| row.get(0))
+        .query_row(params![agent.method, agent.issuer, agent.subject], |row| {
+            row.get(0)
+        })
         .optional()?;
     Ok(held.map_or(0, |held| held.0))
 }
@@ -87,11 +97,10 @@ pub(super) fn issued_to(
 ) -> rusqlite::Result<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM executions e JOIN agents a ON a.number = e.agent \
                WHERE a.method = ?1 AND a.issuer = ?2 AND a.subject = ?3 AND e.issued = ?4)";
-    connection
-        .prepare_cached(sql)?
-        .query_row(params![agent.method, agent.issuer, agent.subject, Raw(*state)], |row| {
-            row.get(0)
-        })
+    connection.prepare_cached(sql)?.query_row(
+        params![agent.method, agent.issuer, agent.subject, Raw(*state)],
+        |row| row.get(0),
+    )
 }
 
 pub(super) fn retained(connection: &Connection, number: i64) -> rusqlite::Result<Option<Vec<u8>>> {

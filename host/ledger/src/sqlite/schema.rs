@@ -132,3 +132,92 @@ pub(super) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn first_version() -> Connection {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(MIGRATIONS[0]).unwrap();
+        connection.pragma_update(None, "user_version", 1).unwrap();
+        connection
+            .execute_batch(
+                "INSERT INTO ledger (one, log_id, head) VALUES (1, 'log', x'00');
+                 INSERT INTO incarnations (started_us) VALUES (1);
+                 INSERT INTO agents (method, issuer, subject, held) VALUES ('t', '', 'a', 500);",
+            )
+            .unwrap();
+        for number in 1..=500 {
+            connection
+                .execute(
+                    "INSERT INTO executions VALUES (?1, 1, 'e' || ?1, 'c' || ?1, 'exact@1.0.0', \
+                     x'00', x'01', 's', x'02', 't', NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, \
+                     'settled', 'succeeded', 'response-received', 1, 1, NULL, x'', NULL, NULL, \
+                     2, 1, x'03', 1, x'03', 5, 6)",
+                    [number],
+                )
+                .unwrap();
+            connection
+                .execute(
+                    "INSERT INTO entries VALUES (?1, x'03', 5, ?1, 1, 'c' || ?1, NULL, x'7b7d')",
+                    [number],
+                )
+                .unwrap();
+        }
+        connection
+    }
+
+    fn rows(connection: &Connection) -> Vec<String> {
+        let mut all = Vec::new();
+        for table in ["ledger", "incarnations", "agents", "executions", "entries"] {
+            let mut statement = connection
+                .prepare(&format!("SELECT * FROM {table} ORDER BY 1"))
+                .unwrap();
+            let width = statement.column_count();
+            let mut found = statement.query([]).unwrap();
+            while let Some(row) = found.next().unwrap() {
+                let values: Vec<_> = (0..width)
+                    .map(|column| format!("{:?}", row.get_ref(column)))
+                    .collect();
+                all.push(format!("{table}: {}", values.join(" ")));
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn an_upgrade_keeps_every_row() {
+        let mut connection = first_version();
+        let before = rows(&connection);
+        assert!(before.len() > 1_000);
+        migrate(&mut connection).unwrap();
+        assert_eq!(version(&connection).unwrap(), newest());
+        assert_eq!(rows(&connection), before);
+        migrate(&mut connection).unwrap();
+        assert_eq!(
+            rows(&connection),
+            before,
+            "what is up to date is left alone"
+        );
+    }
+
+    #[test]
+    fn an_upgrade_that_fails_leaves_the_older_version_with_every_row() {
+        let mut connection = first_version();
+        let before = rows(&connection);
+        // The last statement of the migration meets a table in its way.
+        connection
+            .execute_batch("CREATE TABLE retained (x INTEGER)")
+            .unwrap();
+        assert!(migrate(&mut connection).is_err());
+        assert_eq!(version(&connection).unwrap(), 1);
+        assert_eq!(rows(&connection), before);
+        connection.execute_batch("DROP TABLE retained").unwrap();
+        migrate(&mut connection).unwrap();
+        assert_eq!(
+            (version(&connection).unwrap(), rows(&connection)),
+            (newest(), before)
+        );
+    }
+}

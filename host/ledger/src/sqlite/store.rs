@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use countersign_canon::Digest;
 use countersign_evidence::{Agent, CallId, ExecutionId, Head, LogId};
@@ -21,7 +22,7 @@ use crate::identity::Incarnation;
 use crate::plan::{Base, Batch, Planned, Retain, Row, Rows, Was, Working};
 use crate::record::{Record, outcome_str};
 use crate::sqlite::columns::{Count, Raw, claimed_bytes};
-use crate::sqlite::connect::{Writing, writing};
+use crate::sqlite::connect::{BUSY, Writing, writing};
 use crate::sqlite::rows;
 use crate::store::StoreError;
 
@@ -60,7 +61,9 @@ impl Store {
     }
 
     pub(super) fn connection(&self) -> Result<&Connection, StoreError> {
-        self.connection.as_ref().ok_or_else(|| StoreError::Failed("not connected".into()))
+        self.connection
+            .as_ref()
+            .ok_or_else(|| StoreError::Failed("not connected".into()))
     }
 
     /// Begins a group, and reads the head of the log inside of it.
@@ -71,7 +74,10 @@ impl Store {
     }
 
     pub(crate) fn rows(&self) -> Result<InTransaction<'_>, StoreError> {
-        Ok(InTransaction { connection: self.connection()?, log_id: &self.log_id })
+        Ok(InTransaction {
+            connection: self.connection()?,
+            log_id: &self.log_id,
+        })
     }
 
     /// Writes what was decided. Stops at the first error, after which nothing
@@ -85,7 +91,9 @@ impl Store {
         for (agent, held) in &batch.held {
             let number = agent_number(connection, &mut agents, agent)?;
             let sql = "UPDATE agents SET held = ?2 WHERE number = ?1";
-            let changed = connection.prepare_cached(sql)?.execute(params![number, Count(*held)])?;
+            let changed = connection
+                .prepare_cached(sql)?
+                .execute(params![number, Count(*held)])?;
             exactly_one(changed, "agents")?;
         }
         for working in &batch.rows {
@@ -107,7 +115,9 @@ impl Store {
     /// Keeps a signed checkpoint of the log.
     pub(crate) fn keep_checkpoint(&self, size: u64, text: &str) -> Result<(), StoreError> {
         let sql = "INSERT INTO checkpoints (size, text) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
-        self.connection()?.prepare_cached(sql)?.execute(params![Count(size), text])?;
+        self.connection()?
+            .prepare_cached(sql)?
+            .execute(params![Count(size), text])?;
         Ok(())
     }
 
@@ -124,7 +134,10 @@ impl Store {
     pub(crate) fn reopen(&mut self) -> Result<(), StoreError> {
         self.connection = None;
         self.agents.clear();
-        let Writing { connection, wal_pages } = writing(&self.path, self.max_pages)
+        let Writing {
+            connection,
+            wal_pages,
+        } = writing(&self.path, self.max_pages)
             .map_err(|error| StoreError::Failed(error.to_string()))?;
         self.connection = Some(connection);
         self.wal_pages = wal_pages;
@@ -152,16 +165,18 @@ impl Store {
 
     /// How long the WAL is, in bytes, as of the last commit.
     pub(crate) fn wal_bytes(&self) -> u64 {
-        self.wal_pages.load(Ordering::Relaxed).saturating_mul(PAGE_BYTES)
+        self.wal_pages
+            .load(Ordering::Relaxed)
+            .saturating_mul(PAGE_BYTES)
     }
 
-    /// Writes the WAL back and starts it again from its beginning, if no reader
-    /// holds on to it just then.
-    pub(crate) fn reset_wal(&self) -> Result<(), StoreError> {
+    /// Writes the WAL back and starts it again from its beginning. Does not wait
+    /// for whoever reads or writes back just then, unless `wait` says so.
+    pub(crate) fn reset_wal(&self, wait: bool) -> Result<(), StoreError> {
         let connection = self.connection()?;
-        connection.busy_timeout(std::time::Duration::ZERO).map_err(StoreError::from)?;
+        connection.busy_timeout(if wait { BUSY } else { Duration::ZERO })?;
         let reset = connection.wal_checkpoint_v2(None::<&str>, CheckpointMode::RESTART);
-        connection.busy_timeout(std::time::Duration::from_millis(500))?;
+        connection.busy_timeout(BUSY)?;
         match reset {
             Ok(_) => {
                 self.wal_pages.store(0, Ordering::Relaxed);
@@ -211,15 +226,24 @@ pub(super) fn base(connection: &Connection, log_id: &LogId) -> Result<Base, Stor
         })?;
     let head = Head::decode(log_id.clone(), &head)
         .map_err(|error| StoreError::Damaged(error.to_string()))?;
-    let epochs = Epochs { policy: policy.0, catalog: catalog.0 };
-    Ok(Base { head, epochs, next_number: last.saturating_add(1) })
+    let epochs = Epochs {
+        policy: policy.0,
+        catalog: catalog.0,
+    };
+    Ok(Base {
+        head,
+        epochs,
+        next_number: last.saturating_add(1),
+    })
 }
 
 fn exactly_one(changed: usize, table: &str) -> Result<(), StoreError> {
     if changed == 1 {
         Ok(())
     } else {
-        Err(StoreError::Damaged(format!("`{table}`: {changed} rows where one was read")))
+        Err(StoreError::Damaged(format!(
+            "`{table}`: {changed} rows where one was read"
+        )))
     }
 }
 
@@ -276,7 +300,10 @@ fn insert(
         Raw(admitted.target.server_digest),
         admitted.target.tool,
         context.client_digest.map(Raw),
-        context.workflow_id.as_ref().map(countersign_evidence::WorkflowId::as_str),
+        context
+            .workflow_id
+            .as_ref()
+            .map(countersign_evidence::WorkflowId::as_str),
         context.represented_user,
         context.authority,
         context.policy_digest.map(Raw),
@@ -289,7 +316,13 @@ fn insert(
     ])?;
     exactly_one(changed, "executions")?;
     let Record { owner, fence, .. } = execution.record;
-    let was = Was { owner: crate::step::Owner { incarnation: owner, fence }, chain_length: 0 };
+    let was = Was {
+        owner: crate::step::Owner {
+            incarnation: owner,
+            fence,
+        },
+        chain_length: 0,
+    };
     update(connection, row, was)
 }
 
@@ -332,7 +365,9 @@ fn retain(connection: &Connection, working: &Working) -> Result<(), StoreError> 
         Retain::Keep(bytes) => {
             let sql = "INSERT INTO retained (execution, bytes) VALUES (?1, ?2) \
                        ON CONFLICT (execution) DO UPDATE SET bytes = excluded.bytes";
-            connection.prepare_cached(sql)?.execute(params![number, bytes])?;
+            connection
+                .prepare_cached(sql)?
+                .execute(params![number, bytes])?;
         }
         Retain::Drop => {
             let sql = "DELETE FROM retained WHERE execution = ?1";
@@ -362,7 +397,9 @@ fn append(
         planned.row,
         agent,
         said.call_id.as_ref().map(CallId::as_str),
-        said.workflow_id.as_ref().map(countersign_evidence::WorkflowId::as_str),
+        said.workflow_id
+            .as_ref()
+            .map(countersign_evidence::WorkflowId::as_str),
         entry.bytes(),
     ])?;
     exactly_one(changed, "entries")

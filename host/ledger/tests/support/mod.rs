@@ -27,7 +27,8 @@ pub struct TestClock(AtomicI64);
 
 impl TestClock {
     pub fn advance(&self, by: Duration) {
-        self.0.fetch_add(i64::try_from(by.as_micros()).unwrap(), Ordering::SeqCst);
+        self.0
+            .fetch_add(i64::try_from(by.as_micros()).unwrap(), Ordering::SeqCst);
     }
 }
 
@@ -63,7 +64,11 @@ impl Fixture {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let options = options_in(folder.path());
-        Self { folder, clock: Arc::default(), options }
+        Self {
+            folder,
+            clock: Arc::default(),
+            options,
+        }
     }
 
     pub fn path(&self) -> PathBuf {
@@ -86,7 +91,11 @@ impl Fixture {
 }
 
 pub fn agent(name: &str) -> Agent {
-    Agent { method: "token".into(), issuer: String::new(), subject: name.into() }
+    Agent {
+        method: "token".into(),
+        issuer: String::new(),
+        subject: name.into(),
+    }
 }
 
 pub fn execution_id(id: &str) -> ExecutionId {
@@ -172,19 +181,30 @@ pub fn reserve(ledger: &Ledger, call: &Call<'_>) -> Token {
 }
 
 pub fn answer(text: &str) -> Answer {
-    Answer { digest: digest(text), bytes: text.len() as u64 }
+    Answer {
+        digest: digest(text),
+        bytes: text.len() as u64,
+    }
 }
 
 pub fn succeeded() -> Settlement {
-    Settlement::Answered { with: Answered::Succeeded, answer: answer("done") }
+    Settlement::Answered {
+        with: Answered::Succeeded,
+        answer: answer("done"),
+    }
 }
 
 pub fn not_sent() -> Settlement {
-    Settlement::NotSent { reason: code("upstream-unreachable") }
+    Settlement::NotSent {
+        reason: code("upstream-unreachable"),
+    }
 }
 
 pub fn unanswered() -> Settlement {
-    Settlement::Unanswered { reason: code("upstream-timeout"), received: false }
+    Settlement::Unanswered {
+        reason: code("upstream-timeout"),
+        received: false,
+    }
 }
 
 /// Every entry of the log, in order.
@@ -195,7 +215,10 @@ pub fn entries(ledger: &Ledger, selection: &Selection) -> Vec<Entry> {
         let page = ledger.entries(selection, at, 100).unwrap();
         for stored in page.entries {
             let entry = Entry::parse(&stored.bytes).unwrap();
-            assert_eq!((entry.sequence(), entry.hash()), (stored.sequence, stored.hash));
+            assert_eq!(
+                (entry.sequence(), entry.hash()),
+                (stored.sequence, stored.hash)
+            );
             all.push(entry);
         }
         from = page.next;
@@ -214,13 +237,20 @@ pub fn verify(ledger: &Ledger) -> Vec<Entry> {
     let mut chains: HashMap<(Agent, ExecutionId), Vec<&Entry>> = HashMap::new();
     for (at, entry) in all.iter().enumerate() {
         assert_eq!(entry.sequence(), at as u64, "no gap");
-        assert_eq!(entry.previous(), previous, "entry {at} is chained to the one before it");
+        assert_eq!(
+            entry.previous(),
+            previous,
+            "entry {at} is chained to the one before it"
+        );
         previous = Some(entry.hash());
         tree.append(entry.hash().to_bytes());
         roots.push(tree.root());
         let said = entry.said();
         if let (Some(agent), Some(id), Some(_)) = (&said.agent, &said.execution_id, entry.link()) {
-            chains.entry((agent.clone(), id.clone())).or_default().push(entry);
+            chains
+                .entry((agent.clone(), id.clone()))
+                .or_default()
+                .push(entry);
         }
     }
     let head = ledger.head().unwrap();
@@ -230,10 +260,15 @@ pub fn verify(ledger: &Ledger) -> Vec<Entry> {
         let signed = SignedCheckpoint::parse(&stored.text).unwrap();
         assert!(signed.verify(&key().verifying_key()));
         assert_eq!(signed.unverified().size, stored.size);
-        assert_eq!(signed.unverified().root, roots[usize::try_from(stored.size).unwrap()]);
+        assert_eq!(
+            signed.unverified().root,
+            roots[usize::try_from(stored.size).unwrap()]
+        );
     }
     for ((agent, id), chain) in &chains {
-        let mut link = Head::new(log_id()).append(Draft::new(Kind::Start, Time::from_micros(0)), None).link();
+        let mut link = Head::new(log_id())
+            .append(Draft::new(Kind::Start, Time::from_micros(0)), None)
+            .link();
         let mut terminals = 0;
         for (at, entry) in chain.iter().enumerate() {
             let here = entry.link().unwrap();
@@ -246,9 +281,12 @@ pub fn verify(ledger: &Ledger) -> Vec<Entry> {
             if at == 0 {
                 assert_eq!(kind, Kind::Admission, "`{id}` begins with its reservation");
             }
-            let opened = chain[..at].iter().any(|entry| entry.said().kind == Kind::Blocked);
-            let ends = kind == Kind::Terminal
-                || (kind == Kind::Resolution && opened && terminals == 0);
+            let opened = chain[..at].iter().any(|entry| {
+                // A late answer is proof of a block that another log holds.
+                matches!(entry.said().kind, Kind::Blocked | Kind::LateAnswer)
+            });
+            let ends =
+                kind == Kind::Terminal || (kind == Kind::Resolution && opened && terminals == 0);
             if terminals > 0 {
                 assert!(
                     matches!(kind, Kind::Refusal | Kind::LateAnswer | Kind::Resolution),
@@ -259,7 +297,10 @@ pub fn verify(ledger: &Ledger) -> Vec<Entry> {
         }
         let execution = ledger.lookup(agent, id).unwrap().unwrap();
         assert_eq!(execution.chain_length, chain.len() as u64);
-        assert_eq!(Some(execution.last.hash), chain.last().map(|entry| entry.hash()));
+        assert_eq!(
+            Some(execution.last.hash),
+            chain.last().map(|entry| entry.hash())
+        );
         assert_eq!(execution.record.state.outcome().is_some(), terminals == 1);
         assert!(terminals <= 1, "`{id}` has {terminals} terminals");
     }
@@ -268,5 +309,8 @@ pub fn verify(ledger: &Ledger) -> Vec<Entry> {
 
 /// How many entries are of a kind.
 pub fn count(entries: &[Entry], kind: Kind) -> usize {
-    entries.iter().filter(|entry| entry.said().kind == kind).count()
+    entries
+        .iter()
+        .filter(|entry| entry.said().kind == kind)
+        .count()
 }
