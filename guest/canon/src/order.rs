@@ -46,74 +46,101 @@ pub(crate) const fn rank(byte: u8) -> u8 {
 }
 
 /// Sorts the members of objects; keeps its room from one object to the next.
+///
+/// Names are compared eight bytes at a time: a stretch of members is sorted by
+/// the next eight bytes, and stretches in which those are equal are sorted by
+/// the eight after them. So no byte of a name is looked at twice, and no choice
+/// of names makes it slower than n log n and their length.
 #[derive(Debug, Default)]
 pub(crate) struct Sorter {
-    /// The first eight differing bytes' ranks, and the member's row.
-    members: Vec<(u64, u32)>,
+    members: Vec<Member>,
+    stretches: Vec<Stretch>,
+}
+
+/// A member in the order of the derived comparison: by the ranks of the next
+/// eight bytes, by how many of them there are, and by its row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Member {
+    ranks: u64,
+    /// At most eight; nine where the name goes on after them.
+    length: u32,
+    row: u32,
+}
+
+/// Members whose names begin with the same `depth` bytes.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    start: usize,
+    end: usize,
+    depth: usize,
 }
 
 impl Sorter {
     /// Sorts the members of the object in row `object`, and the pending name
-    /// (as the row that it would get). Equal names stay in message order.
-    pub(crate) fn sort(&mut self, document: &Document<'_>, object: u32, pending: Name) {
+    /// (as the row that it would get). Gives the row of the earliest member
+    /// whose name occurred before, if there is one.
+    pub(crate) fn sort(
+        &mut self,
+        document: &Document<'_>,
+        object: u32,
+        pending: Name,
+    ) -> Option<u32> {
         let end = document.table.len() as u32;
+        let member = |row| Member {
+            ranks: 0,
+            length: 0,
+            row,
+        };
         self.members.clear();
         let mut row = object + 1;
         while row < end {
-            self.members.push((0, row));
+            self.members.push(member(row));
             row = document.table.get(row as usize).map_or(end, |row| row.skip);
         }
         if pending.place != Place::Nowhere {
-            self.members.push((0, end));
+            self.members.push(member(end));
         }
-        let shared = self.shared_prefix(document, pending);
-        for (key, row) in &mut self.members {
-            *key = ranks(
-                name(document, *row, pending)
-                    .get(shared..)
-                    .unwrap_or_default(),
-            );
-        }
-        self.members.sort_unstable_by(|(a_key, a), (b_key, b)| {
-            a_key
-                .cmp(b_key)
-                .then_with(|| utf16(name(document, *a, pending), name(document, *b, pending)))
-                .then_with(|| a.cmp(b))
+        let mut twice: Option<u32> = None;
+        self.stretches.clear();
+        self.stretches.push(Stretch {
+            start: 0,
+            end: self.members.len(),
+            depth: 0,
         });
-    }
-
-    /// How many bytes all names have in common; looked for only where that is
-    /// cheaper than what it saves.
-    fn shared_prefix(&self, document: &Document<'_>, pending: Name) -> usize {
-        let [(_, first), rest @ ..] = self.members.as_slice() else {
-            return 0;
-        };
-        if rest.len() < 32 {
-            return 0;
+        while let Some(stretch) = self.stretches.pop() {
+            let Stretch { start, end, depth } = stretch;
+            let Some(members) = self.members.get_mut(start..end) else {
+                continue;
+            };
+            let name = |member: &Member| name(document, member.row, pending);
+            let depth = depth + shared(members.iter().map(name), depth);
+            for member in members.iter_mut() {
+                let rest = name(member).get(depth..).unwrap_or_default();
+                (member.ranks, member.length) = (ranks(rest), rest.len().min(9) as u32);
+            }
+            members.sort_unstable();
+            let mut at = start;
+            for run in members.chunk_by(|a, b| (a.ranks, a.length) == (b.ranks, b.length)) {
+                let begun = at;
+                at += run.len();
+                let [first, second, ..] = run else { continue };
+                if first.length > 8 {
+                    self.stretches.push(Stretch {
+                        start: begun,
+                        end: at,
+                        depth: depth + 8,
+                    });
+                } else {
+                    twice = Some(twice.map_or(second.row, |row| row.min(second.row)));
+                }
+            }
         }
-        let mut shared = name(document, *first, pending);
-        for (_, row) in rest {
-            let length = common(shared, name(document, *row, pending));
-            shared = shared.get(..length).unwrap_or_default();
-        }
-        shared.len()
-    }
-
-    /// The row of the earliest member whose name occurred before.
-    pub(crate) fn earliest_duplicate(&self, document: &Document<'_>, pending: Name) -> Option<u32> {
-        let equal = |(a_key, a): (u64, u32), (b_key, b): (u64, u32)| {
-            a_key == b_key && utf16(name(document, a, pending), name(document, b, pending)).is_eq()
-        };
-        let pairs = self.members.iter().zip(self.members.iter().skip(1));
-        pairs
-            .filter(|(a, b)| equal(**a, **b))
-            .map(|(_, (_, row))| *row)
-            .min()
+        twice
     }
 
     /// The rows in canonical order.
     pub(crate) fn rows(&self) -> impl Iterator<Item = u32> + '_ {
-        self.members.iter().map(|(_, row)| *row)
+        self.members.iter().map(|member| member.row)
     }
 }
 
@@ -122,18 +149,44 @@ fn name<'d>(document: &'d Document<'_>, row: u32, pending: Name) -> &'d [u8] {
     document.name_of(name).unwrap_or_default()
 }
 
-/// The ranks of the first eight bytes, in an order that numbers have too.
+/// How many bytes from `depth` on all names have in common.
+fn shared<'n>(mut names: impl Iterator<Item = &'n [u8]>, depth: usize) -> usize {
+    let rest = |name: &'n [u8]| name.get(depth..).unwrap_or_default();
+    let mut prefix = names.next().map(rest).unwrap_or_default();
+    for name in names {
+        if prefix.is_empty() {
+            break;
+        }
+        let length = common(prefix, rest(name));
+        prefix = prefix.get(..length).unwrap_or_default();
+    }
+    prefix.len()
+}
+
+/// How many bytes two names begin with in common.
+fn common(a: &[u8], b: &[u8]) -> usize {
+    let (a_words, _) = a.as_chunks::<8>();
+    let (b_words, _) = b.as_chunks::<8>();
+    let words = a_words
+        .iter()
+        .zip(b_words)
+        .take_while(|(x, y)| x == y)
+        .count()
+        * 8;
+    let (a, b) = (
+        a.get(words..).unwrap_or_default(),
+        b.get(words..).unwrap_or_default(),
+    );
+    words + a.iter().zip(b).take_while(|(x, y)| x == y).count()
+}
+
+/// The ranks of the first eight bytes, as a number in the same order.
 fn ranks(name: &[u8]) -> u64 {
     let mut ranks = [0; 8];
     for (rank_of, byte) in ranks.iter_mut().zip(name) {
         *rank_of = rank(*byte);
     }
     u64::from_be_bytes(ranks)
-}
-
-/// How many bytes two names begin with in common.
-fn common(a: &[u8], b: &[u8]) -> usize {
-    a.iter().zip(b).take_while(|(x, y)| x == y).count()
 }
 
 #[cfg(test)]

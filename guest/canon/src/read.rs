@@ -244,8 +244,7 @@ impl<'a> Reader<'a> {
     pub(crate) fn sorted(&mut self, frame: &Frame) -> Option<Stop> {
         let innermost = self.frames.last().is_some_and(|last| last.row == frame.row);
         let pending = if innermost { self.pending } else { Name::NONE };
-        self.sorter.sort(&self.document, frame.row, pending);
-        let twice = self.sorter.earliest_duplicate(&self.document, pending)?;
+        let twice = self.sorter.sort(&self.document, frame.row, pending)?;
         let quote = match self.document.table.get(twice as usize) {
             Some(row) => quote_before(self.document.source, row.start as usize),
             None => self.pending_quote,
