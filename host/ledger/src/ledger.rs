@@ -221,7 +221,7 @@ impl Ledger {
         let (reply, receiver) = oneshot::channel();
         match self.shared.queue.push(request(reply)) {
             Ok(()) => Pending::waiting(receiver),
-            Err((error, _)) => Pending::failed(error),
+            Err(error) => Pending::failed(error),
         }
     }
 

@@ -56,19 +56,18 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a request at the end; gives it back with the reason where it can't.
-    pub(crate) fn push(&self, request: Request) -> Result<(), (LedgerError, Request)> {
+    /// Puts a request at the end.
+    pub(crate) fn push(&self, request: Request) -> Result<(), LedgerError> {
         let mut state = self.lock();
         if state.closed || self.failed() {
-            return Err((LedgerError::Unavailable, request));
+            return Err(LedgerError::Unavailable);
         }
         if let Some(agent) = bounded(&request) {
             let held = state.shares.get(agent).copied().unwrap_or(0);
             if state.attempts >= self.limit || held >= self.share {
-                let error = LedgerError::Overloaded {
+                return Err(LedgerError::Overloaded {
                     retry_after_ms: RETRY_AFTER_MS,
-                };
-                return Err((error, request));
+                });
             }
             state.attempts += 1;
             *state.shares.entry(agent.clone()).or_default() += 1;
@@ -190,8 +189,8 @@ mod tests {
         }
     }
 
-    fn code(result: Result<(), (LedgerError, Request)>) -> &'static str {
-        result.map_or_else(|(error, _)| error.code(), |()| "queued")
+    fn code(result: Result<(), LedgerError>) -> &'static str {
+        result.map_or_else(|error| error.code(), |()| "queued")
     }
 
     #[test]

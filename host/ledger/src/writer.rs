@@ -77,7 +77,7 @@ enum Said {
     Attempt(Result<AttemptAnswer, LedgerError>),
     Settle(Result<Settled, LedgerError>),
     Append(Result<(Position, Epochs), LedgerError>),
-    Act(Result<Execution, LedgerError>),
+    Act(Box<Result<Execution, LedgerError>>),
     Checkpoint,
 }
 
@@ -87,12 +87,14 @@ enum Failed {
     Before(StoreError),
     /// Perhaps durable: everything that would have been said, and the last
     /// entry, by which it is read back.
-    AtCommit {
-        error: StoreError,
-        said: Vec<Said>,
-        sequence: u64,
-        hash: Digest,
-    },
+    AtCommit(Box<AtCommit>),
+}
+
+struct AtCommit {
+    error: StoreError,
+    said: Vec<Said>,
+    sequence: u64,
+    hash: Digest,
 }
 
 impl From<StoreError> for Failed {
@@ -216,7 +218,7 @@ impl Writer {
                 } => Said::Append(plan.append(draft, *in_force)),
                 Request::Act {
                     which, act, draft, ..
-                } => Said::Act(plan.act(which, act, draft)?),
+                } => Said::Act(Box::new(plan.act(which, act, draft)?)),
                 Request::Checkpoint { .. } => Said::Checkpoint,
             });
         }
@@ -233,12 +235,13 @@ impl Writer {
             .commit()
             .and_then(|()| self.probe(Point::Committed));
         if let Err(error) = committed {
-            return Err(Failed::AtCommit {
+            let at_commit = AtCommit {
                 error,
                 said,
                 sequence,
                 hash,
-            });
+            };
+            return Err(Failed::AtCommit(Box::new(at_commit)));
         }
         self.signed.log_size = batch.head.size();
         Ok(said)
@@ -256,12 +259,15 @@ impl Writer {
         self.connected = false;
         let (error, doubtful) = match failed {
             Failed::Before(error) => (error, None),
-            Failed::AtCommit {
-                error,
-                said,
-                sequence,
-                hash,
-            } => (error, Some((said, sequence, hash))),
+            Failed::AtCommit(at_commit) => {
+                let AtCommit {
+                    error,
+                    said,
+                    sequence,
+                    hash,
+                } = *at_commit;
+                (error, Some((said, sequence, hash)))
+            }
         };
         tracing::error!(%error, requests = requests.len(), "a group of the ledger failed");
         if matches!(error, StoreError::Sync(_)) {
@@ -435,7 +441,7 @@ impl Writer {
                     send(reply, answer);
                 }
                 (Request::Append { reply, .. }, Said::Append(answer)) => send(reply, answer),
-                (Request::Act { reply, .. }, Said::Act(answer)) => send(reply, answer),
+                (Request::Act { reply, .. }, Said::Act(answer)) => send(reply, *answer),
                 (Request::Checkpoint { reply }, _) => {
                     self.cut_checkpoint();
                     let whole = self.connected && !self.anchor_failed;

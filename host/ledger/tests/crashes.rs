@@ -1,6 +1,14 @@
 //! A process is killed (SIGKILL) at named points of the writer's way, and the
 //! ledger is opened again.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
+
 mod support;
 
 use std::fs::{self, OpenOptions};
@@ -223,7 +231,7 @@ fn found_after(plan: &str, expected: Found) {
     }
     let log = verify(&ledger);
     if expected == BLOCKED {
-        assert_eq!(count(&log, Kind::Blocked), 1, "{plan}");
+        assert_eq!(count(&log, &Kind::Blocked), 1, "{plan}");
         let entry = log
             .iter()
             .find(|entry| entry.said().kind == Kind::Blocked)

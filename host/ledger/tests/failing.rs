@@ -1,6 +1,14 @@
 //! The store fails: a full disk, an error in the middle, an acknowledgement
 //! that was lost, a sync that failed, a WAL that would grow.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
+
 mod support;
 
 use std::fs;
@@ -98,7 +106,7 @@ fn an_acknowledgement_that_was_lost_is_read_back() {
     assert!(failing.all_met());
     let log = verify(&ledger);
     assert_eq!(
-        (count(&log, Kind::Admission), count(&log, Kind::Terminal)),
+        (count(&log, &Kind::Admission), count(&log, &Kind::Terminal)),
         (1, 1)
     );
 }
@@ -161,7 +169,7 @@ fn a_settlement_in_doubt_is_made_once() {
             state(&ledger, "pay"),
             Some(State::Settled(Outcome::Succeeded))
         );
-        assert_eq!(count(&verify(&ledger), Kind::Terminal), 1);
+        assert_eq!(count(&verify(&ledger), &Kind::Terminal), 1);
     }
 }
 

@@ -1,6 +1,14 @@
 //! What a new start finds, and what the lock, the anchor and the migrations
 //! keep.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
+
 mod support;
 
 use std::fs;
@@ -68,11 +76,11 @@ fn what_an_earlier_incarnation_left_in_flight_is_blocked_and_never_fresh() {
         .unwrap();
     assert_eq!(blocked.said().refusal, Some(code("owner-lost")));
     assert_eq!(blocked.said().binding, Some(digest("transfer 5")));
-    assert_eq!(count(&log, Kind::Start), 2);
+    assert_eq!(count(&log, &Kind::Start), 2);
     drop(ledger);
     // A third start finds nothing in flight, and blocks nothing twice.
     let log = verify(&fixture.open());
-    assert_eq!(count(&log, Kind::Blocked), 1);
+    assert_eq!(count(&log, &Kind::Blocked), 1);
 }
 
 #[test]
@@ -91,7 +99,7 @@ fn an_attempt_without_identifier_gets_its_terminal_entry_at_recovery() {
         .find(|entry| entry.said().kind == Kind::Terminal)
         .unwrap();
     assert_eq!(terminal.said().refusal, Some(code("owner-lost")));
-    assert_eq!(count(&log, Kind::Blocked), 0);
+    assert_eq!(count(&log, &Kind::Blocked), 0);
 }
 
 #[test]
@@ -307,7 +315,7 @@ fn a_database_that_was_restored_from_a_backup_admits_nothing() {
     assert_eq!(
         count(
             &entries(&ledger, &countersign_ledger::Selection::All),
-            Kind::Start
+            &Kind::Start
         ),
         1
     );

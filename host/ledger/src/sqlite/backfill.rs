@@ -5,7 +5,7 @@
 //! thread writes back what it can while commits go on, and the writer starts
 //! the WAL again at its bound, when little is left to write.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
 use rusqlite::Connection;
@@ -30,7 +30,7 @@ impl Backfill {
         let thread = std::thread::Builder::new().name("ledger-backfill".into());
         // Without the thread the writer does all of the work itself.
         let wake = thread
-            .spawn(move || run(path, &woken, sync_failed))
+            .spawn(move || run(&path, &woken, sync_failed))
             .ok()
             .map(|_| wake);
         Self { wake, woken_at: 0 }
@@ -54,10 +54,10 @@ impl Backfill {
     }
 }
 
-fn run(path: PathBuf, woken: &Receiver<()>, sync_failed: impl Fn()) {
+fn run(path: &Path, woken: &Receiver<()>, sync_failed: impl Fn()) {
     let mut connection: Option<Connection> = None;
     while woken.recv().is_ok() {
-        let written = write_back(&path, &mut connection);
+        let written = write_back(path, &mut connection);
         if let Err(error) = written {
             tracing::warn!(%error, "the WAL was not written back");
             connection = None;

@@ -308,9 +308,9 @@ pub fn verify(ledger: &Ledger) -> Vec<Entry> {
 }
 
 /// How many entries are of a kind.
-pub fn count(entries: &[Entry], kind: Kind) -> usize {
+pub fn count(entries: &[Entry], kind: &Kind) -> usize {
     entries
         .iter()
-        .filter(|entry| entry.said().kind == kind)
+        .filter(|entry| entry.said().kind == *kind)
         .count()
 }
