@@ -250,7 +250,7 @@ mod tests {
         "true",
         "context has execution_id",
         "context.at.hasTag(\"/name\")",
-        "context.at.hasTag(\"/n\") && context.at.getTag(\"/n\") has long && context.at.getTag(\"/n\").long + 1 == 0",
+        "context.at.hasTag(\"/n\") && context.at.getTag(\"/n\") has number && context.at.getTag(\"/n\").number.ceil + 1 == 0",
     ];
 
     fn view() -> View {

@@ -1,10 +1,11 @@
 //! The bundles of `policies/`, held against their own cases.
+#![allow(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 mod support;
 
 use std::path::Path;
 
-use countersign_policy::{Bundle, Class, PolicySet, Tool};
+use countersign_policy::{Bundle, Class, PolicyId, PolicySet, Tool};
 use serde_json::Value;
 use support::Call;
 
@@ -34,7 +35,7 @@ fn run(name: &str) -> usize {
         let determining: Vec<&str> = decision
             .determining()
             .iter()
-            .map(|id| id.as_str())
+            .map(PolicyId::as_str)
             .collect();
         let expected: Vec<&str> = case["policies"]
             .as_array()

@@ -1,5 +1,6 @@
 //! Number parts against a computation of another kind: schoolbook arithmetic
 //! on whole decimal strings.
+#![allow(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 use std::cmp::Ordering;
 
@@ -200,5 +201,23 @@ fn the_longest_lexemes_are_read_in_one_pass() {
         format!("{nines}.{nines}"),
     ] {
         assert_eq!(Number::of(&lexeme), Some(expected(&lexeme)), "`{lexeme}`");
+    }
+}
+
+#[test]
+fn the_golden_vectors_hold() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/numbers.json");
+    let vectors: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    let cases = vectors["cases"].as_array().unwrap();
+    assert!(cases.len() > 50);
+    for case in cases {
+        let parts = Number {
+            floor: case["floor"].as_str().unwrap().parse().unwrap(),
+            ceil: case["ceil"].as_str().unwrap().parse().unwrap(),
+            decimal: case["decimal"].as_str().map(str::to_owned),
+        };
+        let lexeme = case["lexeme"].as_str().unwrap();
+        assert_eq!(Number::of(lexeme), Some(parts), "`{lexeme}`");
     }
 }

@@ -1,4 +1,5 @@
 //! Bundles that are not loaded, and what they are told.
+#![allow(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 mod support;
 
@@ -119,7 +120,7 @@ fn what_cannot_be_read_or_linked_is_refused() {
 
 #[test]
 fn hostile_text_is_refused_and_not_recursed_into() {
-    let many = 200_000;
+    let many = 75_000;
     for text in [
         "(".repeat(many),
         "[".repeat(many),
@@ -295,11 +296,6 @@ fn a_guard_that_lets_the_rest_pass_is_refused() {
         (
             "forbid",
             format!("when {{ {number} && !($.number has decimal && {within}) }}"),
-            true,
-        ),
-        (
-            "forbid",
-            format!("when {{ {number} && (!($.number has decimal) || {over}) }}"),
             true,
         ),
         (

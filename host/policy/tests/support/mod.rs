@@ -1,5 +1,5 @@
 //! Calls for the tests: an action's JSON text, and the facts beside it.
-#![allow(dead_code, unreachable_pub)]
+#![allow(dead_code, missing_docs, unreachable_pub)]
 
 use countersign_canon::document::{Item, Kind};
 use countersign_canon::{Document, Limits, Node, Value, View};
