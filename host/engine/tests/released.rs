@@ -29,6 +29,6 @@ fn versions_and_names_live_side_by_side() {
     assert_eq!(call.action, br#"{"arguments":{"n":1.0},"method":"tools/call","name":"t"}"#);
     let integer = profiles.get(&"jcs-integer@1.0.0".parse().unwrap()).unwrap();
     let refusal = integer.admit(MESSAGE).unwrap().unwrap_err();
-    assert_eq!(refusal.to_string(), "number at byte 88, `/params/arguments/n`");
+    assert_eq!(refusal.to_string(), "number at byte 90, `/params/arguments/n`");
     assert!(profiles.get(&"exact@2.0.0".parse().unwrap()).is_none());
 }
