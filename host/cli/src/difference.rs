@@ -23,7 +23,13 @@ pub(crate) struct Difference {
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let side = |side: &Option<String>| side.clone().unwrap_or_else(|| "nothing".into());
-        write!(f, "{}: {} in A, {} in B", self.pointer, side(&self.a), side(&self.b))
+        write!(
+            f,
+            "{}: {} in A, {} in B",
+            self.pointer,
+            side(&self.a),
+            side(&self.b)
+        )
     }
 }
 
@@ -52,7 +58,10 @@ pub(crate) fn between(a: &View, b: &View) -> Vec<Difference> {
 }
 
 fn by_name(object: Cursor<'_>) -> BTreeMap<&str, Cursor<'_>> {
-    object.children().filter_map(|child| Some((child.name()?, child))).collect()
+    object
+        .children()
+        .filter_map(|child| Some((child.name()?, child)))
+        .collect()
 }
 
 fn by_position(array: Cursor<'_>) -> BTreeMap<usize, Cursor<'_>> {
@@ -69,11 +78,19 @@ fn pairs<'v, K: Ord + Copy>(
     for (key, b) in b {
         match a.remove(&key) {
             Some(a) => open.push((a, b)),
-            None => found.push(Difference { pointer: b.pointer(), a: None, b: Some(shown(b)) }),
+            None => found.push(Difference {
+                pointer: b.pointer(),
+                a: None,
+                b: Some(shown(b)),
+            }),
         }
     }
     for a in a.into_values() {
-        found.push(Difference { pointer: a.pointer(), a: Some(shown(a)), b: None });
+        found.push(Difference {
+            pointer: a.pointer(),
+            a: Some(shown(a)),
+            b: None,
+        });
     }
 }
 
@@ -96,7 +113,11 @@ fn shown(value: Cursor<'_>) -> String {
 
 fn cut(text: &str) -> String {
     match text.char_indices().nth(SHOWN_CHARS) {
-        Some((end, _)) => format!("{}… ({} bytes)", text.get(..end).unwrap_or_default(), text.len()),
+        Some((end, _)) => format!(
+            "{}… ({} bytes)",
+            text.get(..end).unwrap_or_default(),
+            text.len()
+        ),
         None => text.into(),
     }
 }

@@ -21,6 +21,13 @@ impl Status {
     pub(crate) const REFUSED: Self = Self(3);
     /// A profile cannot be loaded, or is at fault.
     pub(crate) const PROFILE: Self = Self(4);
+    /// `verify` cannot use what it was given; 1 and 2 are its verdicts.
+    pub(crate) const UNUSABLE: Self = Self(3);
+
+    /// The status of a verdict.
+    pub(crate) const fn of(status: u8) -> Self {
+        Self(status)
+    }
 }
 
 impl From<Status> for ExitCode {
@@ -33,13 +40,31 @@ impl From<Status> for ExitCode {
 #[derive(Debug)]
 pub(crate) struct Failure {
     status: Status,
+    /// What stands before the text: a refusal is an answer, not an error of
+    /// the command.
+    lead: &'static str,
     text: String,
     help: Option<String>,
 }
 
 impl Failure {
     pub(crate) fn new(status: Status, text: impl Into<String>) -> Self {
-        Self { status, text: text.into(), help: None }
+        Self {
+            status,
+            lead: "error: ",
+            text: text.into(),
+            help: None,
+        }
+    }
+
+    fn refusal(name: Option<&str>, text: &str) -> Self {
+        let of = name.map(|name| format!("{name} is ")).unwrap_or_default();
+        Self {
+            status: Status::REFUSED,
+            lead: "",
+            text: format!("{of}refused: {text}"),
+            help: None,
+        }
     }
 
     pub(crate) fn with_help(mut self, help: impl Into<String>) -> Self {
@@ -49,15 +74,12 @@ impl Failure {
 
     /// A message that is not admitted; `name` says which, where there are two.
     pub(crate) fn refused(name: Option<&str>, refusal: &Refusal) -> Self {
-        let of = name.map(|name| format!("{name} is ")).unwrap_or_default();
-        Self::new(Status::REFUSED, format!("{of}refused: {refusal}"))
+        Self::refusal(name, &refusal.to_string())
     }
 
     /// A message that is admitted and asks for no tool.
     pub(crate) fn not_an_action(name: Option<&str>) -> Self {
-        let of = name.map(|name| format!("{name} is ")).unwrap_or_default();
-        Self::new(Status::REFUSED, format!("{of}refused: not-an-action"))
-            .with_help("only a `tools/call` request has a binding")
+        Self::refusal(name, "not-an-action").with_help("only a `tools/call` request has a binding")
     }
 
     /// A path that cannot be read or written.
@@ -67,7 +89,15 @@ impl Failure {
 
     /// An output that does not take what is written.
     pub(crate) fn output(error: &std::io::Error) -> Self {
-        Self::new(Status::USAGE, format!("the output cannot be written: {error}"))
+        Self::new(
+            Status::USAGE,
+            format!("the output cannot be written: {error}"),
+        )
+    }
+
+    pub(crate) fn with_status(mut self, status: Status) -> Self {
+        self.status = status;
+        self
     }
 
     pub(crate) fn status(&self) -> Status {
@@ -77,9 +107,7 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A refusal is an answer, not an error of the command.
-        let lead = if self.status == Status::REFUSED { "" } else { "error: " };
-        writeln!(f, "{lead}{}", self.text)?;
+        writeln!(f, "{}{}", self.lead, self.text)?;
         match &self.help {
             Some(help) => writeln!(f, "help: {help}"),
             None => Ok(()),

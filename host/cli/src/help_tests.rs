@@ -15,16 +15,29 @@ fn the_help_of_every_command_is_the_one_that_is_written_down() {
     #[expect(clippy::disallowed_methods, reason = "a switch of this test alone")]
     let update = std::env::var_os("UPDATE_HELP").is_some();
     let mut found = Vec::new();
-    collect("countersign", Countersign::command().term_width(80), &mut found);
+    collect(
+        "countersign",
+        Countersign::command().term_width(80),
+        &mut found,
+    );
     for (name, help) in &found {
         let path = folder.join(format!("{}.txt", name.replace(' ', "-")));
         if update {
             fs::write(&path, help).unwrap();
         }
         let written = fs::read_to_string(&path).unwrap_or_default();
-        assert_eq!(help, &written, "`{name} --help` is not `{}`", path.display());
+        assert_eq!(
+            help,
+            &written,
+            "`{name} --help` is not `{}`",
+            path.display()
+        );
     }
-    assert_eq!(fs::read_dir(folder).unwrap().count(), found.len(), "a file of no command");
+    assert_eq!(
+        fs::read_dir(folder).unwrap().count(),
+        found.len(),
+        "a file of no command"
+    );
 }
 
 fn collect(name: &str, command: Command, found: &mut Vec<(String, String)>) {
@@ -32,7 +45,11 @@ fn collect(name: &str, command: Command, found: &mut Vec<(String, String)>) {
     found.push((name.into(), shown.render_long_help().to_string()));
     for inner in command.get_subcommands() {
         if inner.get_name() != "help" {
-            collect(&format!("{name} {}", inner.get_name()), inner.clone().term_width(80), found);
+            collect(
+                &format!("{name} {}", inner.get_name()),
+                inner.clone().term_width(80),
+                found,
+            );
         }
     }
 }

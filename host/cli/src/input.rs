@@ -13,7 +13,10 @@ const MOST_BYTES: u64 = 10_485_760 + 1;
 pub(crate) fn message(path: &str) -> Result<Vec<u8>, Failure> {
     let read = |input: &mut dyn Read| {
         let mut bytes = Vec::new();
-        input.take(MOST_BYTES).read_to_end(&mut bytes).map(|_| bytes)
+        input
+            .take(MOST_BYTES)
+            .read_to_end(&mut bytes)
+            .map(|_| bytes)
     };
     let bytes = match path {
         "-" => read(&mut io::stdin().lock()),

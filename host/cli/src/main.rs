@@ -21,7 +21,8 @@ use clap::Parser as _;
 use commands::Countersign;
 
 fn main() -> ExitCode {
-    match Countersign::parse().run() {
+    let parsed = Countersign::try_parse().unwrap_or_else(|error| usage(&error));
+    match parsed.run() {
         Ok(status) => status.into(),
         Err(failure) => {
             // Nobody is left to tell when even this cannot be written.
@@ -29,4 +30,18 @@ fn main() -> ExitCode {
             failure.status().into()
         }
     }
+}
+
+/// Says what is wrong with the command line, or what was asked about it.
+fn usage(error: &clap::Error) -> ! {
+    // 2 is a verdict of `verify`, so wrong usage has another status there.
+    if error.use_stderr()
+        && std::env::args_os()
+            .nth(1)
+            .is_some_and(|name| name == "verify")
+    {
+        let _ = error.print();
+        std::process::exit(3);
+    }
+    error.exit()
 }

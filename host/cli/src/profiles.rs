@@ -4,9 +4,7 @@ use std::io::Write as _;
 
 use clap::Args;
 use countersign_canon::{Admitted, Call, ProfileId, Refusal};
-use countersign_engine::{
-    CacheSettings, Engine, Fault, Interpreted, Profile, Settings, embedded,
-};
+use countersign_engine::{CacheSettings, Engine, Fault, Interpreted, Profile, Settings, embedded};
 
 use crate::environment;
 use crate::failure::Failure;
@@ -37,7 +35,10 @@ impl ProfileOptions {
 pub(crate) fn engine(with_cache: bool) -> Result<Engine, Failure> {
     let cache = environment::cache_folder()
         .filter(|_| with_cache)
-        .map(|folder| CacheSettings { folder, random: environment::random });
+        .map(|folder| CacheSettings {
+            folder,
+            random: environment::random,
+        });
     Ok(Engine::new(&Settings { slots: 1, cache })?)
 }
 

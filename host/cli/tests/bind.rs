@@ -62,31 +62,52 @@ fn bind_canonical_prints_the_action_and_nothing_else() {
 #[test]
 fn bind_json_says_what_the_message_carries() {
     let message = ECHO.replace(r#""name""#, r#""_cmcp":{"execution_id":"e-1"},"name""#);
-    let output = countersign(home(), &["bind", "--json", "--profile", "jcs-integer@1.0.0"], &message);
+    let output = countersign(
+        home(),
+        &["bind", "--json", "--profile", "jcs-integer@1.0.0"],
+        &message,
+    );
     let printed: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(printed["profile"], "jcs-integer@1.0.0");
     assert_eq!(printed["execution_id"], "e-1");
     assert_eq!(printed["tool"], "echo");
-    assert_eq!(printed["action"], r#"{"method":"tools/call","name":"echo"}"#);
+    assert_eq!(
+        printed["action"],
+        r#"{"method":"tools/call","name":"echo"}"#
+    );
 }
 
 #[test]
 fn a_refusal_goes_to_the_standard_error_with_status_3() {
     for (name, arguments, message, said) in [
-        ("a duplicate", &["bind"][..], r#"{"id":1,"id":1}"#, "refused: duplicate-member at byte"),
+        (
+            "a duplicate",
+            &["bind"][..],
+            r#"{"id":1,"id":1}"#,
+            "refused: duplicate-member at byte",
+        ),
         (
             "a number that the profile does not carry",
             &["bind", "--profile", "jcs-integer@1.0.0"],
             &CALL.replace("5000", "5e3"),
             "`/params/arguments/amount`",
         ),
-        ("no call", &["bind"], r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, "refused: not-an-action"),
+        (
+            "no call",
+            &["bind"],
+            r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#,
+            "refused: not-an-action",
+        ),
         ("as JSON", &["bind", "--json"], "{", r#""code":"syntax""#),
     ] {
         let output = countersign(home(), arguments, message);
         assert_eq!(output.status.code(), Some(3), "{name}");
         assert!(output.stdout.is_empty(), "{name}");
-        assert!(text(&output.stderr).contains(said), "{name}: {}", text(&output.stderr));
+        assert!(
+            text(&output.stderr).contains(said),
+            "{name}: {}",
+            text(&output.stderr)
+        );
     }
 }
 
@@ -94,7 +115,10 @@ fn a_refusal_goes_to_the_standard_error_with_status_3() {
 fn a_profile_that_is_not_there_is_named_with_status_4() {
     let output = countersign(home(), &["bind", "--profile", "exact@9.0.0"], ECHO);
     assert_eq!(output.status.code(), Some(4));
-    assert!(text(&output.stderr).contains("exact@9.0.0") && text(&output.stderr).contains("profile list"));
+    assert!(
+        text(&output.stderr).contains("exact@9.0.0")
+            && text(&output.stderr).contains("profile list")
+    );
     let output = countersign(home(), &["bind", "--profile", "exact"], ECHO);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("NAME@MAJOR.MINOR.PATCH"));
@@ -114,21 +138,39 @@ fn batch_answers_each_line_before_the_next_is_sent() {
     let mut output = BufReader::new(child.stdout.take().unwrap());
     let slash = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{"a\"b":{"x":1,"x":2}}}}"#;
     for (line, answer) in [
-        (format!("one\t{}", STANDARD.encode(ECHO)), format!("one\t{BINDING}")),
-        (format!("two words\t{}", STANDARD.encode("x")), "two words\tERR syntax \"\"".into()),
+        (
+            format!("one\t{}", STANDARD.encode(ECHO)),
+            format!("one\t{BINDING}"),
+        ),
+        (
+            format!("two words\t{}", STANDARD.encode("x")),
+            "two words\tERR syntax \"\"".into(),
+        ),
         (
             format!("3\t{}", STANDARD.encode(slash)),
             r#"3	ERR duplicate-member "/params/arguments/a\"b""#.into(),
         ),
         (
-            format!("4\t{}", STANDARD.encode(r#"{"jsonrpc":"2.0","method":"x"}"#)),
+            format!(
+                "4\t{}",
+                STANDARD.encode(r#"{"jsonrpc":"2.0","method":"x"}"#)
+            ),
             "4\tERR not-an-action \"\"".into(),
         ),
         ("5\t%%%".into(), "5\tERR malformed-line \"\"".into()),
         ("6".into(), "6\tERR malformed-line \"\"".into()),
-        (format!("7\t{}\r", STANDARD.encode(ECHO)), format!("7\t{BINDING}")),
-        (format!("8\t{}", "A".repeat(15 << 20)), "8\tERR limit \"\"".into()),
-        (format!("9\t{}", STANDARD.encode(ECHO)), format!("9\t{BINDING}")),
+        (
+            format!("7\t{}\r", STANDARD.encode(ECHO)),
+            format!("7\t{BINDING}"),
+        ),
+        (
+            format!("8\t{}", "A".repeat(15 << 20)),
+            "8\tERR limit \"\"".into(),
+        ),
+        (
+            format!("9\t{}", STANDARD.encode(ECHO)),
+            format!("9\t{BINDING}"),
+        ),
     ] {
         writeln!(input, "{line}").unwrap();
         input.flush().unwrap();
@@ -152,7 +194,12 @@ fn explain_says_where_two_messages_differ_and_how() {
         path.to_str().unwrap().to_owned()
     };
     let a = put("a.json", CALL);
-    let same = put("same.json", &CALL.replace(r#""id":1"#, r#""id":"other""#).replace("pay", "p\\u0061y"));
+    let same = put(
+        "same.json",
+        &CALL
+            .replace(r#""id":1"#, r#""id":"other""#)
+            .replace("pay", "p\\u0061y"),
+    );
     let output = countersign(home(), &["explain", &a, &same], "");
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(text(&output.stdout).starts_with("A and B bind equal\nsha256:"));
@@ -161,21 +208,37 @@ fn explain_says_where_two_messages_differ_and_how() {
     assert_eq!(output.status.code(), Some(1));
     let said = text(&output.stdout);
     assert!(said.starts_with("A and B do not bind equal\n"), "{said}");
-    assert!(said.contains("/arguments/amount: the number 5000 in A, the number 5000.0 in B\n"), "{said}");
-    assert!(said.contains("/arguments/to: nothing in A, an array of 1 in B\n"), "{said}");
+    assert!(
+        said.contains("/arguments/amount: the number 5000 in A, the number 5000.0 in B\n"),
+        "{said}"
+    );
+    assert!(
+        said.contains("/arguments/to: nothing in A, an array of 1 in B\n"),
+        "{said}"
+    );
     let refused = put("refused.json", "{");
     let output = countersign(home(), &["explain", &a, &refused], "");
     assert_eq!(output.status.code(), Some(3));
-    assert!(text(&output.stderr).starts_with("B is refused: syntax"), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stderr).starts_with("B is refused: syntax"),
+        "{}",
+        text(&output.stderr)
+    );
 }
 
 #[test]
 fn profiles_are_listed_and_inspected() {
     let output = countersign(home(), &["profile", "list"], "");
     let listed = text(&output.stdout);
-    assert!(listed.contains("exact@1.0.0") && listed.contains("jcs-integer@1.0.0"), "{listed}");
+    assert!(
+        listed.contains("exact@1.0.0") && listed.contains("jcs-integer@1.0.0"),
+        "{listed}"
+    );
     assert_eq!(listed.matches("(default)").count(), 1);
-    let released = concat!(env!("CARGO_MANIFEST_DIR"), "/../../guest/released/exact@1.0.0.wasm");
+    let released = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../guest/released/exact@1.0.0.wasm"
+    );
     let output = countersign(home(), &["profile", "inspect", released], "");
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{said}");
@@ -191,7 +254,36 @@ fn profiles_are_listed_and_inspected() {
     assert!(said.contains("self-test  passed, "), "{said}");
     let broken = home().join("broken.wasm");
     std::fs::write(&broken, "no component").unwrap();
-    let output = countersign(home(), &["profile", "inspect", broken.to_str().unwrap()], "");
+    let output = countersign(
+        home(),
+        &["profile", "inspect", broken.to_str().unwrap()],
+        "",
+    );
     assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stdout).contains("(profile-instructions)"), "{}", text(&output.stdout));
+    assert!(
+        text(&output.stdout).contains("(profile-instructions)"),
+        "{}",
+        text(&output.stdout)
+    );
+}
+
+#[test]
+fn verify_never_gives_a_verdict_on_what_it_cannot_use() {
+    let file = home().join("no-bundle");
+    std::fs::write(&file, "no bundle").unwrap();
+    let file = file.to_str().unwrap();
+    for (name, arguments) in [
+        ("a file that is not there", &["verify", "/nonexistent/bundle"][..]),
+        ("a file that is no bundle", &["verify", file]),
+        ("a claim that there is not", &["verify", file, "--level", "truth"]),
+        ("an option that there is not", &["verify", file, "--nonsense"]),
+        ("a key that is none", &["verify", file, "--trust", "a+b+c"]),
+    ] {
+        let output = countersign(home(), arguments, "");
+        assert_eq!(output.status.code(), Some(3), "{name}");
+        assert!(
+            output.stdout.is_empty() && !output.stderr.is_empty(),
+            "{name}"
+        );
+    }
 }

@@ -3,7 +3,12 @@
 //! The generated types stay in this crate; `convert` turns them into the
 //! vocabulary that the rest of the house speaks.
 
-#![allow(missing_docs, unreachable_pub, clippy::all, reason = "generated from wit/")]
+#![allow(
+    missing_docs,
+    unreachable_pub,
+    clippy::all,
+    reason = "generated from wit/"
+)]
 
 wasmtime::component::bindgen!({
     path: "../../wit",

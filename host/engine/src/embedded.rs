@@ -16,8 +16,14 @@ pub const LOCK: &str = include_str!("../../../guest/released/profiles.lock");
 pub const DEFAULT: &str = "exact@1.0.0";
 
 const FILES: &[(&str, &[u8])] = &[
-    ("exact@1.0.0", include_bytes!("../../../guest/released/exact@1.0.0.wasm")),
-    ("jcs-integer@1.0.0", include_bytes!("../../../guest/released/jcs-integer@1.0.0.wasm")),
+    (
+        "exact@1.0.0",
+        include_bytes!("../../../guest/released/exact@1.0.0.wasm"),
+    ),
+    (
+        "jcs-integer@1.0.0",
+        include_bytes!("../../../guest/released/jcs-integer@1.0.0.wasm"),
+    ),
 ];
 
 /// A component that is built in.
@@ -47,7 +53,10 @@ static COMPONENTS: LazyLock<Vec<Component>> = LazyLock::new(|| {
         .filter_map(|(id, bytes)| {
             let id: ProfileId = id.parse().ok()?;
             let digest = locked(&id)?.parse().ok()?;
-            Some(Component { pin: Pin { id, digest }, bytes })
+            Some(Component {
+                pin: Pin { id, digest },
+                bytes,
+            })
         })
         .collect()
 });
@@ -60,7 +69,10 @@ fn locked(id: &ProfileId) -> Option<&'static str> {
     LOCK.split("[[profile]]").skip(1).find_map(|profile| {
         let value = |key| {
             let lines = profile.lines().filter_map(|line| line.split_once(" = "));
-            lines.filter(|(name, _)| *name == key).map(|(_, value)| value.trim_matches('"')).next()
+            lines
+                .filter(|(name, _)| *name == key)
+                .map(|(_, value)| value.trim_matches('"'))
+                .next()
         };
         let is_it = value("name") == Some(id.name()) && value("version") == Some(id.version());
         value("component").filter(|_| is_it)
@@ -82,7 +94,9 @@ pub fn get(id: &ProfileId) -> Option<&'static Component> {
 /// The built-in component that is used where none is asked for.
 #[must_use]
 pub fn default() -> Option<&'static Component> {
-    COMPONENTS.iter().find(|component| component.pin.id.as_str() == DEFAULT)
+    COMPONENTS
+        .iter()
+        .find(|component| component.pin.id.as_str() == DEFAULT)
 }
 
 #[cfg(test)]

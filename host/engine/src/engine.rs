@@ -43,7 +43,10 @@ impl Engine {
     /// error: each profile that is loaded says so in its warnings.
     pub fn new(settings: &Settings) -> Result<Self, EngineError> {
         let runtime = Arc::new(Runtime::new(settings)?);
-        let cache = settings.cache.as_ref().map(|cache| Arc::new(Cache::new(cache)));
+        let cache = settings
+            .cache
+            .as_ref()
+            .map(|cache| Arc::new(Cache::new(cache)));
         Ok(Self { runtime, cache })
     }
 
@@ -53,7 +56,12 @@ impl Engine {
     ///
     /// The first check of `docs/spec/action-binding.md` §5 that fails.
     pub fn load(&self, source: &[u8], pin: Option<&Pin>) -> Result<Profile, LoadError> {
-        self.load_as(source, pin.map(|pin| &pin.id), pin.map(|pin| pin.digest), true)
+        self.load_as(
+            source,
+            pin.map(|pin| &pin.id),
+            pin.map(|pin| pin.digest),
+            true,
+        )
     }
 
     /// Loads a component that a stranger sent, in a bundle for instance: its
@@ -63,7 +71,12 @@ impl Engine {
     ///
     /// As [`Engine::load`].
     pub fn load_foreign(&self, source: &[u8], pin: Option<&Pin>) -> Result<Profile, LoadError> {
-        self.load_as(source, pin.map(|pin| &pin.id), pin.map(|pin| pin.digest), false)
+        self.load_as(
+            source,
+            pin.map(|pin| &pin.id),
+            pin.map(|pin| pin.digest),
+            false,
+        )
     }
 
     /// Loads a profile that is built in.
@@ -72,8 +85,8 @@ impl Engine {
     ///
     /// `profile-unknown` where it is not; else as [`Engine::load`].
     pub fn load_embedded(&self, id: &ProfileId) -> Result<Profile, LoadError> {
-        let component = embedded::get(id)
-            .ok_or_else(|| LoadError::new(id.as_str(), Problem::Unknown))?;
+        let component =
+            embedded::get(id).ok_or_else(|| LoadError::new(id.as_str(), Problem::Unknown))?;
         self.load(component.bytes(), Some(component.pin()))
     }
 
@@ -122,12 +135,17 @@ impl Engine {
             return Err(Problem::TooLarge(bytes));
         }
         if let Some(pinned) = pinned.filter(|pinned| *pinned != digest) {
-            return Err(Problem::DigestDiffers { pinned, found: digest });
+            return Err(Problem::DigestDiffers {
+                pinned,
+                found: digest,
+            });
         }
         let mut warnings = Vec::new();
         let cache = self.cache.as_deref().filter(|_| keep);
         let engine = self.runtime.engine();
-        let kept = cache.and_then(|cache| note(cache.read(engine, digest), &mut warnings)).flatten();
+        let kept = cache
+            .and_then(|cache| note(cache.read(engine, digest), &mut warnings))
+            .flatten();
         let was_kept = kept.is_some();
         let component = match kept {
             // What was kept had passed the same check on the same bytes.
@@ -138,8 +156,13 @@ impl Engine {
             }
         };
         check::exports(engine, &component)?;
-        let pre = self.runtime.prepare(&component).map_err(|error| wrong_type(&error))?;
-        self.runtime.has_types_of_the_world(&pre).map_err(|error| wrong_type(&error))?;
+        let pre = self
+            .runtime
+            .prepare(&component)
+            .map_err(|error| wrong_type(&error))?;
+        self.runtime
+            .has_types_of_the_world(&pre)
+            .map_err(|error| wrong_type(&error))?;
         let described = check::describe(&self.runtime, &pre, expected)?;
         let mut loaded = Loaded {
             runtime: Arc::clone(&self.runtime),
@@ -163,7 +186,9 @@ impl Engine {
 
 impl fmt::Debug for Engine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Engine").field("cache", &self.cache).finish_non_exhaustive()
+        f.debug_struct("Engine")
+            .field("cache", &self.cache)
+            .finish_non_exhaustive()
     }
 }
 
@@ -186,6 +211,8 @@ fn read_component(path: &Path) -> Result<Vec<u8>, Problem> {
         return Err(Problem::TooLarge(bytes));
     }
     let mut source = Vec::new();
-    file.take(MAX_COMPONENT_BYTES + 1).read_to_end(&mut source).map_err(unreadable)?;
+    file.take(MAX_COMPONENT_BYTES + 1)
+        .read_to_end(&mut source)
+        .map_err(unreadable)?;
     Ok(source)
 }

@@ -22,7 +22,11 @@ impl Fault {
     pub const CODE: &'static str = "profile-fault";
 
     pub(crate) fn new(profile: &ProfileId, function: Function, kind: FaultKind) -> Self {
-        Self { profile: profile.clone(), function, kind }
+        Self {
+            profile: profile.clone(),
+            function,
+            kind,
+        }
     }
 
     /// The profile that is at fault.

@@ -19,7 +19,10 @@ pub struct LoadError {
 
 impl LoadError {
     pub(crate) fn new(subject: impl Into<String>, problem: Problem) -> Self {
-        Self { subject: subject.into(), problem }
+        Self {
+            subject: subject.into(),
+            problem,
+        }
     }
 
     /// What was to be loaded: a profile's name and version where known, a
@@ -143,7 +146,9 @@ impl Problem {
 
     const fn help(&self) -> &'static str {
         match self {
-            Self::Unknown => "`countersign profile list` shows what is built in; another is given as a file",
+            Self::Unknown => {
+                "`countersign profile list` shows what is built in; another is given as a file"
+            }
             Self::Unreadable(_) => "check the path and who may read it",
             Self::TooLarge(_) => "a component is at most 16 MiB; strip its debug information",
             Self::FileName => "name the file after what it is, as in `exact@1.0.0.wasm`",
@@ -153,13 +158,23 @@ impl Problem {
             Self::Instructions(_) => {
                 "build for wasm32 without floats, SIMD, threads, tail calls or exceptions, as a component"
             }
-            Self::Imports(_) => "build without WASI: a profile's results depend on its arguments alone",
+            Self::Imports(_) => {
+                "build without WASI: a profile's results depend on its arguments alone"
+            }
             Self::Memory(_) => "link with `--max-memory` of at most 256 MiB, and one memory only",
-            Self::Exports(_) => "build against the world `countersign:admission@1.0.0`, and export nothing else",
-            Self::Unsupported => "the component needs more instances, tables or globals than an engine keeps ready",
-            Self::IdentityDiffers { .. } => "ask for the profile that this file is, or fetch the one that was meant",
+            Self::Exports(_) => {
+                "build against the world `countersign:admission@1.0.0`, and export nothing else"
+            }
+            Self::Unsupported => {
+                "the component needs more instances, tables or globals than an engine keeps ready"
+            }
+            Self::IdentityDiffers { .. } => {
+                "ask for the profile that this file is, or fetch the one that was meant"
+            }
             Self::Limits => "state limits between 1 and those of the shipped profiles",
-            Self::VectorCount(_) => "describe 2 to 64 vectors, with at least one call and one refusal",
+            Self::VectorCount(_) => {
+                "describe 2 to 64 vectors, with at least one call and one refusal"
+            }
             Self::Vector(_) | Self::RoundTrip(_) | Self::Fault(_) => {
                 "the file is damaged or its profile is wrong: do not use it, and tell its vendor"
             }
@@ -177,19 +192,35 @@ impl fmt::Display for Problem {
             Self::DigestDiffers { pinned, found } => {
                 write!(f, "it is pinned as `{pinned}` and hashes to `{found}`")
             }
-            Self::Instructions(why) => write!(f, "it is no component of the allowed instructions: {why}"),
+            Self::Instructions(why) => {
+                write!(f, "it is no component of the allowed instructions: {why}")
+            }
             Self::Imports(name) => write!(f, "it imports `{name}`"),
             Self::Memory(why) => write!(f, "its memory is not bounded: {why}"),
             Self::Exports(why) => write!(f, "it does not export exactly the world: {why}"),
             Self::Unsupported => f.write_str("this engine cannot hold it"),
-            Self::IdentityDiffers { expected, described } => {
-                write!(f, "`{expected}` is expected and it describes itself as `{described}`")
+            Self::IdentityDiffers {
+                expected,
+                described,
+            } => {
+                write!(
+                    f,
+                    "`{expected}` is expected and it describes itself as `{described}`"
+                )
             }
-            Self::Limits => f.write_str("its limits are not between 1 and those of the shipped profiles"),
-            Self::VectorCount(count) => write!(f, "its {count} vectors are not 2 to 64 with a call and a refusal"),
+            Self::Limits => {
+                f.write_str("its limits are not between 1 and those of the shipped profiles")
+            }
+            Self::VectorCount(count) => write!(
+                f,
+                "its {count} vectors are not 2 to 64 with a call and a refusal"
+            ),
             Self::Vector(index) => write!(f, "it does not reproduce its vector {index}"),
             Self::RoundTrip(index) => {
-                write!(f, "the action of its vector {index} is not admitted as itself")
+                write!(
+                    f,
+                    "the action of its vector {index} is not admitted as itself"
+                )
             }
             Self::Fault(fault) => write!(f, "{fault}"),
         }
@@ -204,6 +235,8 @@ pub enum EngineError {
     #[error("`{0}` slots are asked for, and an engine has 1 to 512")]
     Slots(u32),
     /// The address space for the slots could not be reserved.
-    #[error("address space for `{0}` slots cannot be reserved; ask for fewer, or raise the limit on virtual memory")]
+    #[error(
+        "address space for `{0}` slots cannot be reserved; ask for fewer, or raise the limit on virtual memory"
+    )]
     Reservation(u32),
 }

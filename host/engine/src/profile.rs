@@ -8,8 +8,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use countersign_canon::{
-    Admitted, Classification, Digest, Limits, Presented, ProfileId, Recorded,
-    Refusal, View, classify, preimage,
+    Admitted, Classification, Digest, Limits, Presented, ProfileId, Recorded, Refusal, View,
+    classify, preimage,
 };
 
 use crate::bindings::{AdmissionPre, profile as wit};
@@ -108,7 +108,9 @@ impl Profile {
         let loaded = &*self.0;
         loaded
             .runtime
-            .call(&loaded.pre, message.len(), |guest, store| guest.call_admit(store, message))
+            .call(&loaded.pre, message.len(), |guest, store| {
+                guest.call_admit(store, message)
+            })
             .and_then(|said| admitted(said, message.len()))
             .map_err(|kind| self.fault(Function::Admit, kind))
     }
@@ -124,7 +126,9 @@ impl Profile {
         let loaded = &*self.0;
         loaded
             .runtime
-            .call(&loaded.pre, action.len(), |guest, store| guest.call_interpret(store, action))
+            .call(&loaded.pre, action.len(), |guest, store| {
+                guest.call_interpret(store, action)
+            })
             .and_then(|said| self.interpreted(said, action))
             .map_err(|kind| self.fault(Function::Interpret, kind))
     }
@@ -142,7 +146,10 @@ impl Profile {
     ) -> Result<Classification, Fault> {
         let loaded = &*self.0;
         let bytes = question_bytes(presented, recorded);
-        let (asked, known) = (convert::presented(presented), recorded.map(convert::recorded));
+        let (asked, known) = (
+            convert::presented(presented),
+            recorded.map(convert::recorded),
+        );
         let said = loaded
             .runtime
             .call(&loaded.pre, bytes, |guest, store| {
@@ -151,7 +158,11 @@ impl Profile {
             .map(convert::classification);
         let table = classify(presented, recorded);
         said.and_then(|verdict| {
-            if verdict == table { Ok(table) } else { Err(FaultKind::ClassificationDisagrees) }
+            if verdict == table {
+                Ok(table)
+            } else {
+                Err(FaultKind::ClassificationDisagrees)
+            }
         })
         .map_err(|kind| self.fault(Function::Classify, kind))
     }
@@ -164,7 +175,10 @@ impl Profile {
     /// A [`Fault`] where it cannot be made.
     pub fn warm(&self) -> Result<Warm<'_>, Fault> {
         Instance::new(self.0.runtime.engine(), &self.0.pre, 0)
-            .map(|instance| Warm { profile: self, instance })
+            .map(|instance| Warm {
+                profile: self,
+                instance,
+            })
             .map_err(|kind| self.fault(Function::Admit, kind))
     }
 
@@ -231,7 +245,9 @@ impl Warm<'_> {
         let message = self.profile.readable(message);
         let said = self
             .instance
-            .call(message.len(), |guest, store| guest.call_admit(store, message))
+            .call(message.len(), |guest, store| {
+                guest.call_admit(store, message)
+            })
             .and_then(|said| admitted(said, message.len()))
             .map_err(|kind| self.profile.fault(Function::Admit, kind))?;
         Ok((said, self.instance.fuel_used(message.len())))
@@ -250,7 +266,9 @@ impl Warm<'_> {
     ) -> Result<(Result<Interpreted, Refusal>, u64), Fault> {
         let said = self
             .instance
-            .call(action.len(), |guest, store| guest.call_interpret(store, action))
+            .call(action.len(), |guest, store| {
+                guest.call_interpret(store, action)
+            })
             .and_then(|said| self.profile.believed(said, action))
             .map_err(|kind| self.profile.fault(Function::Interpret, kind))?;
         Ok((said, self.instance.fuel_used(action.len())))
@@ -271,7 +289,12 @@ fn admitted(
 fn question_bytes(presented: &Presented<'_>, recorded: Option<&Recorded<'_>>) -> usize {
     let asked = presented.binding.len() + presented.target.len();
     let known = recorded.map_or(0, |recorded| {
-        recorded.target.len() + recorded.claimed.iter().map(|digest| digest.len()).sum::<usize>()
+        recorded.target.len()
+            + recorded
+                .claimed
+                .iter()
+                .map(|digest| digest.len())
+                .sum::<usize>()
     });
     asked + known
 }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use countersign_canon::ProfileId;
 
+use crate::embedded;
 use crate::engine::Engine;
 use crate::load_error::{LoadError, Problem};
 use crate::profile::Profile;
-use crate::embedded;
 
 /// Loaded profiles by name and version; one of them is the default.
 #[derive(Clone, Debug)]
@@ -39,7 +39,10 @@ impl Profiles {
         let default = embedded::default()
             .ok_or_else(|| LoadError::new(embedded::DEFAULT, Problem::Unknown))?;
         let mut profiles = Self::new(engine.load(default.bytes(), Some(default.pin()))?);
-        for component in embedded::all().iter().filter(|other| other.pin() != default.pin()) {
+        for component in embedded::all()
+            .iter()
+            .filter(|other| other.pin() != default.pin())
+        {
             profiles.insert(engine.load(component.bytes(), Some(component.pin()))?);
         }
         Ok(profiles)

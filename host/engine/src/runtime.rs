@@ -47,7 +47,10 @@ impl Runtime {
             return Err(EngineError::Slots(slots));
         }
         let engine = Engine::new(&config(slots)).map_err(|_| EngineError::Reservation(slots))?;
-        Ok(Self { engine, slots: Slots::new(slots) })
+        Ok(Self {
+            engine,
+            slots: Slots::new(slots),
+        })
     }
 
     pub(crate) fn engine(&self) -> &Engine {
@@ -100,11 +103,15 @@ impl Instance {
     ) -> Result<Self, FaultKind> {
         let mut store = Store::new(engine, ());
         store.set_hostcall_fuel(MAX_ANSWER_BYTES);
-        store.set_fuel(fuel::for_bytes(bytes)).map_err(|_| FaultKind::NoRoom)?;
-        let admission = pre.instantiate(&mut store).map_err(|error| match error.downcast_ref() {
-            Some(trap) => trapped(*trap),
-            None => FaultKind::NoRoom,
-        })?;
+        store
+            .set_fuel(fuel::for_bytes(bytes))
+            .map_err(|_| FaultKind::NoRoom)?;
+        let admission =
+            pre.instantiate(&mut store)
+                .map_err(|error| match error.downcast_ref() {
+                    Some(trap) => trapped(*trap),
+                    None => FaultKind::NoRoom,
+                })?;
         Ok(Self { store, admission })
     }
 
@@ -114,7 +121,9 @@ impl Instance {
         bytes: usize,
         call: impl FnOnce(&Guest, &mut Store<()>) -> wasmtime::Result<R>,
     ) -> Result<R, FaultKind> {
-        self.store.set_fuel(fuel::for_bytes(bytes)).map_err(|_| FaultKind::NoRoom)?;
+        self.store
+            .set_fuel(fuel::for_bytes(bytes))
+            .map_err(|_| FaultKind::NoRoom)?;
         let guest = self.admission.countersign_admission_profile();
         call(guest, &mut self.store).map_err(|error| match error.downcast_ref() {
             Some(trap) => trapped(*trap),

@@ -24,7 +24,10 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { slots: DEFAULT_SLOTS, cache: None }
+        Self {
+            slots: DEFAULT_SLOTS,
+            cache: None,
+        }
     }
 }
 

@@ -19,7 +19,10 @@ pub(crate) struct Slot<'a>(&'a Slots);
 
 impl Slots {
     pub(crate) fn new(count: u32) -> Self {
-        Self { free: Mutex::new(count), returned: Condvar::new() }
+        Self {
+            free: Mutex::new(count),
+            returned: Condvar::new(),
+        }
     }
 
     /// Takes a slot, waiting for one if need be.

@@ -15,21 +15,33 @@ fn random(bytes: &mut [u8]) -> bool {
 }
 
 fn engine(folder: &Path, random: fn(&mut [u8]) -> bool) -> Engine {
-    let cache = Some(CacheSettings { folder: folder.to_path_buf(), random });
+    let cache = Some(CacheSettings {
+        folder: folder.to_path_buf(),
+        random,
+    });
     Engine::new(&Settings { slots: 1, cache }).unwrap()
 }
 
 /// Loads the stub with a cache in `folder`, and gives what it warns of.
 fn load(folder: &Path) -> Vec<Warning> {
     let stub = Stub::default();
-    let profile = engine(folder, random).load(&stub.component(), Some(&stub.pin())).unwrap();
+    let profile = engine(folder, random)
+        .load(&stub.component(), Some(&stub.pin()))
+        .unwrap();
     assert!(profile.admit(MESSAGE).unwrap().is_ok());
     profile.warnings().to_vec()
 }
 
 fn code(folder: &Path) -> PathBuf {
-    let mut found = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    found.find(|path| path.extension().is_some_and(|extension| extension == "code")).unwrap()
+    let mut found = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    found
+        .find(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "code")
+        })
+        .unwrap()
 }
 
 fn mode(path: &Path) -> u32 {
@@ -45,11 +57,23 @@ fn what_was_compiled_once_is_read_back() {
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().join("a/b");
     assert!(load(&folder).is_empty());
-    assert_eq!((mode(&folder), mode(&folder.join("key")), mode(&code(&folder))), (0o700, 0o600, 0o600));
-    let (written, bytes) =
-        (fs::metadata(code(&folder)).unwrap().modified().unwrap(), fs::read(code(&folder)).unwrap());
+    assert_eq!(
+        (
+            mode(&folder),
+            mode(&folder.join("key")),
+            mode(&code(&folder))
+        ),
+        (0o700, 0o600, 0o600)
+    );
+    let (written, bytes) = (
+        fs::metadata(code(&folder)).unwrap().modified().unwrap(),
+        fs::read(code(&folder)).unwrap(),
+    );
     assert!(load(&folder).is_empty());
-    assert_eq!(fs::metadata(code(&folder)).unwrap().modified().unwrap(), written);
+    assert_eq!(
+        fs::metadata(code(&folder)).unwrap().modified().unwrap(),
+        written
+    );
     assert_eq!(fs::read(code(&folder)).unwrap(), bytes);
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 2, "no drafts stay");
 }
@@ -79,14 +103,26 @@ fn code_of_another_key_or_another_component_is_compiled_again() {
     fs::write(folder.join("key"), [8; 64]).unwrap();
     assert_eq!(load(&folder), [Warning::Tag]);
     // The same key, and the file of one component under the name of another.
-    let stub = Stub { id: "other@1.0.0", ..Stub::default() };
+    let stub = Stub {
+        id: "other@1.0.0",
+        ..Stub::default()
+    };
     let mine = code(&folder);
-    let load_other =
-        || engine(&folder, random).load(&stub.component(), Some(&stub.pin())).unwrap();
+    let load_other = || {
+        engine(&folder, random)
+            .load(&stub.component(), Some(&stub.pin()))
+            .unwrap()
+    };
     load_other();
-    let theirs = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).find(|path| {
-        *path != mine && path.extension().is_some_and(|extension| extension == "code")
-    });
+    let theirs = fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .find(|path| {
+            *path != mine
+                && path
+                    .extension()
+                    .is_some_and(|extension| extension == "code")
+        });
     fs::copy(mine, theirs.unwrap()).unwrap();
     assert_eq!(load_other().warnings(), [Warning::Tag]);
 }
@@ -100,7 +136,10 @@ fn a_folder_key_or_file_that_others_may_use_is_not_used() {
         let before = mode(&path);
         set_mode(&path, before | 0o040);
         let warnings = load(&folder);
-        assert!(warnings.contains(&Warning::Shared(path.display().to_string())), "{warnings:?}");
+        assert!(
+            warnings.contains(&Warning::Shared(path.display().to_string())),
+            "{warnings:?}"
+        );
         set_mode(&path, before);
         load(&folder);
         assert!(load(&folder).is_empty());
@@ -131,7 +170,9 @@ fn without_randomness_there_is_no_cache_and_profiles_load() {
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().join("cache");
     let stub = Stub::default();
-    let profile = engine(&folder, |_| false).load(&stub.component(), None).unwrap();
+    let profile = engine(&folder, |_| false)
+        .load(&stub.component(), None)
+        .unwrap();
     assert!(profile.warnings().contains(&Warning::NoRandomness));
 }
 
@@ -140,7 +181,9 @@ fn what_a_stranger_sent_is_never_kept() {
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().join("cache");
     let stub = Stub::default();
-    engine(&folder, random).load_foreign(&stub.component(), Some(&stub.pin())).unwrap();
+    engine(&folder, random)
+        .load_foreign(&stub.component(), Some(&stub.pin()))
+        .unwrap();
     assert!(!folder.exists());
 }
 
@@ -148,10 +191,20 @@ fn what_a_stranger_sent_is_never_kept() {
 fn a_component_that_fails_a_check_is_never_kept() {
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().join("cache");
-    let stub = Stub { vectors: vec![true, true], ..Stub::default() };
-    engine(&folder, random).load(&stub.component(), None).unwrap_err();
+    let stub = Stub {
+        vectors: vec![true, true],
+        ..Stub::default()
+    };
+    engine(&folder, random)
+        .load(&stub.component(), None)
+        .unwrap_err();
     let kept = fs::read_dir(&folder).unwrap().filter(|entry| {
-        entry.as_ref().unwrap().path().extension().is_some_and(|extension| extension == "code")
+        entry
+            .as_ref()
+            .unwrap()
+            .path()
+            .extension()
+            .is_some_and(|extension| extension == "code")
     });
     assert_eq!(kept.count(), 0);
 }

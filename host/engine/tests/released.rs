@@ -7,7 +7,14 @@ const MESSAGE: &[u8] =
     br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{"n":1.0}}}"#;
 
 fn profiles() -> Profiles {
-    Profiles::embedded(&Engine::new(&Settings { slots: 2, cache: None }).unwrap()).unwrap()
+    Profiles::embedded(
+        &Engine::new(&Settings {
+            slots: 2,
+            cache: None,
+        })
+        .unwrap(),
+    )
+    .unwrap()
 }
 
 #[test]
@@ -25,10 +32,18 @@ fn every_released_component_passes_every_check() {
 fn versions_and_names_live_side_by_side() {
     let profiles = profiles();
     let exact = profiles.get(&"exact@1.0.0".parse().unwrap()).unwrap();
-    let Ok(Admitted::Call(call)) = exact.admit(MESSAGE).unwrap() else { panic!() };
-    assert_eq!(call.action, br#"{"arguments":{"n":1.0},"method":"tools/call","name":"t"}"#);
+    let Ok(Admitted::Call(call)) = exact.admit(MESSAGE).unwrap() else {
+        panic!()
+    };
+    assert_eq!(
+        call.action,
+        br#"{"arguments":{"n":1.0},"method":"tools/call","name":"t"}"#
+    );
     let integer = profiles.get(&"jcs-integer@1.0.0".parse().unwrap()).unwrap();
     let refusal = integer.admit(MESSAGE).unwrap().unwrap_err();
-    assert_eq!(refusal.to_string(), "number at byte 90, `/params/arguments/n`");
+    assert_eq!(
+        refusal.to_string(),
+        "number at byte 90, `/params/arguments/n`"
+    );
     assert!(profiles.get(&"exact@2.0.0".parse().unwrap()).is_none());
 }

@@ -114,7 +114,12 @@ fn batch(profile: &Profile, input: &mut impl BufRead, output: &mut impl Write) -
     let mut line = Vec::new();
     loop {
         line.clear();
-        if input.by_ref().take(LINE_BYTES).read_until(b'\n', &mut line)? == 0 {
+        if input
+            .by_ref()
+            .take(LINE_BYTES)
+            .read_until(b'\n', &mut line)?
+            == 0
+        {
             return Ok(());
         }
         let whole = line.pop_if(|last| *last == b'\n').is_some();

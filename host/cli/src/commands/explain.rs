@@ -38,7 +38,10 @@ pub(crate) struct Explain {
 impl Explain {
     pub(crate) fn run(&self) -> Result<Status, Failure> {
         if self.a == "-" && self.b == "-" {
-            return Err(Failure::new(Status::USAGE, "the standard input is one message, not two"));
+            return Err(Failure::new(
+                Status::USAGE,
+                "the standard input is one message, not two",
+            ));
         }
         let profile = self.profile.load()?;
         let bound = |path: &str, name| {
@@ -50,7 +53,11 @@ impl Explain {
         let differences = difference::between(&a.meaning.view, &b.meaning.view);
         self.print(&mut io::stdout().lock(), (&a, &b), &differences)
             .map_err(|error| Failure::output(&error))?;
-        Ok(if equal { Status::OK } else { Status::DOES_NOT_HOLD })
+        Ok(if equal {
+            Status::OK
+        } else {
+            Status::DOES_NOT_HOLD
+        })
     }
 
     fn print(

@@ -1,8 +1,12 @@
 //! The commands, one file for each.
 
+mod agent;
+mod audit;
 mod bind;
 mod explain;
 mod profile;
+mod serve;
+mod verify;
 
 use clap::{Parser, Subcommand};
 
@@ -21,19 +25,29 @@ pub(crate) struct Countersign {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Serve(serve::Serve),
+    #[command(subcommand)]
+    Agent(agent::Agent),
     Bind(bind::Bind),
     Explain(explain::Explain),
     #[command(subcommand)]
     Profile(profile::Profile),
+    #[command(subcommand)]
+    Audit(audit::Audit),
+    Verify(verify::Verify),
 }
 
 impl Countersign {
     /// Runs the command that was asked for.
     pub(crate) fn run(&self) -> Result<Status, Failure> {
         match &self.command {
+            Command::Serve(serve) => serve.run(),
+            Command::Agent(agent) => agent.run(),
             Command::Bind(bind) => bind.run(),
             Command::Explain(explain) => explain.run(),
             Command::Profile(profile) => profile.run(),
+            Command::Audit(audit) => audit.run(),
+            Command::Verify(verify) => verify.run(),
         }
     }
 }

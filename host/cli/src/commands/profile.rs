@@ -113,7 +113,9 @@ impl Inspect {
                 Status::DOES_NOT_HOLD,
             ),
         };
-        report.print(&mut io::stdout().lock(), self.json).map_err(|error| Failure::output(&error))?;
+        report
+            .print(&mut io::stdout().lock(), self.json)
+            .map_err(|error| Failure::output(&error))?;
         Ok(status)
     }
 }
@@ -142,7 +144,10 @@ impl Report {
         }
         line("digest", self.digest.as_str())?;
         if let Some(limits) = self.limits {
-            line("limits", &format!("{} bytes a message", limits.message_bytes))?;
+            line(
+                "limits",
+                &format!("{} bytes a message", limits.message_bytes),
+            )?;
             line("", &format!("{} containers deep", limits.depth))?;
             line("", &format!("{} bytes a number", limits.number_bytes))?;
             line("", &format!("{} values a message", limits.nodes))?;

@@ -60,7 +60,8 @@ impl Folder {
         }
         self.write_key(&bytes)?;
         // Another process may have been first; its key is the key then.
-        self.read_key()?.ok_or_else(|| Warning::Shared(self.0.join(KEY_FILE).display().to_string()))
+        self.read_key()?
+            .ok_or_else(|| Warning::Shared(self.0.join(KEY_FILE).display().to_string()))
     }
 
     fn read_key(&self) -> Result<Option<Key>, Warning> {
@@ -70,7 +71,10 @@ impl Folder {
         let path = self.0.join(KEY_FILE);
         match bytes.try_into() {
             Ok(bytes) => Ok(Some(Key(bytes))),
-            Err(_) => Err(Warning::Unusable(path.display().to_string(), "it is no key".into())),
+            Err(_) => Err(Warning::Unusable(
+                path.display().to_string(),
+                "it is no key".into(),
+            )),
         }
     }
 
@@ -91,7 +95,10 @@ impl Folder {
     /// A file of the folder, whole, if it is there, private and not too large.
     pub(super) fn read(&self, name: &str, most: u64) -> Result<Option<Vec<u8>>, Warning> {
         let path = self.0.join(name);
-        let opened = OpenOptions::new().read(true).custom_flags(NO_FOLLOW).open(&path);
+        let opened = OpenOptions::new()
+            .read(true)
+            .custom_flags(NO_FOLLOW)
+            .open(&path);
         let mut file = match opened {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -103,10 +110,15 @@ impl Folder {
             return Err(Warning::Shared(path.display().to_string()));
         }
         let mut bytes = Vec::with_capacity(usize::try_from(metadata.len().min(most)).unwrap_or(0));
-        let read = (&mut file).take(most.saturating_add(1)).read_to_end(&mut bytes);
+        let read = (&mut file)
+            .take(most.saturating_add(1))
+            .read_to_end(&mut bytes);
         read.map_err(|error| unusable(&path, &error))?;
         if u64::try_from(bytes.len()).is_ok_and(|bytes| bytes > most) {
-            return Err(Warning::Unusable(path.display().to_string(), "it is too large".into()));
+            return Err(Warning::Unusable(
+                path.display().to_string(),
+                "it is too large".into(),
+            ));
         }
         Ok(Some(bytes))
     }
@@ -139,7 +151,11 @@ fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    let mut file: File = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    let mut file: File = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)?;
     file.write_all(bytes)
 }
 

@@ -34,7 +34,10 @@ pub(crate) struct Cache {
 impl Cache {
     /// Nothing is read or made before the first use.
     pub(crate) fn new(settings: &CacheSettings) -> Self {
-        Self { settings: settings.clone(), opened: OnceLock::new() }
+        Self {
+            settings: settings.clone(),
+            opened: OnceLock::new(),
+        }
     }
 
     /// The compiled code of a component, if it is here and can be believed.
@@ -53,7 +56,9 @@ impl Cache {
             return Err(Warning::Tag);
         }
         // INVARIANT: `code` is the very buffer that the tag was computed over.
-        deserialize::component(engine, code).map(Some).map_err(|_| Warning::Incompatible)
+        deserialize::component(engine, code)
+            .map(Some)
+            .map_err(|_| Warning::Incompatible)
     }
 
     /// Keeps the compiled code of a component that passed every check.
@@ -113,7 +118,9 @@ impl fmt::Display for Warning {
                 write!(f, "`{path}` cannot be used for compiled code: {why}")
             }
             Self::Tag => f.write_str("compiled code was damaged or forged, and is made again"),
-            Self::Incompatible => f.write_str("compiled code is another engine's, and is made again"),
+            Self::Incompatible => {
+                f.write_str("compiled code is another engine's, and is made again")
+            }
             Self::NoRandomness => f.write_str("there is no randomness for the cache's key"),
         }
     }

@@ -28,7 +28,12 @@ impl Compatibility {
 
     /// A name that no other component or engine has.
     pub(super) fn file_name(&self, component: Digest) -> String {
-        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let hex = |bytes: &[u8]| {
+            bytes
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect::<String>()
+        };
         let (engine, _) = self.0.split_at(8);
         format!("{}-{}.code", hex(&component.to_bytes()), hex(engine))
     }
@@ -41,7 +46,10 @@ impl Key {
         engine: &Compatibility,
         code: &[u8],
     ) -> [u8; TAG_BYTES] {
-        self.mac(component, engine, code).finalize().into_bytes().into()
+        self.mac(component, engine, code)
+            .finalize()
+            .into_bytes()
+            .into()
     }
 
     /// Compares in constant time.

@@ -29,9 +29,16 @@ pub(crate) fn exports(engine: &Engine, component: &Component) -> Result<(), Prob
             .collect();
         functions.sort_unstable();
         if functions != FUNCTIONS {
-            return Err(Problem::Exports(format!("its functions are `{}`", functions.join("`, `"))));
+            return Err(Problem::Exports(format!(
+                "its functions are `{}`",
+                functions.join("`, `")
+            )));
         }
         found = true;
     }
-    if found { Ok(()) } else { Err(Problem::Exports(format!("it lacks `{INTERFACE}`"))) }
+    if found {
+        Ok(())
+    } else {
+        Err(Problem::Exports(format!("it lacks `{INTERFACE}`")))
+    }
 }

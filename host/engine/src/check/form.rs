@@ -71,7 +71,9 @@ fn bounded(memory: &MemoryType) -> Result<(), Problem> {
     };
     let most = u64::try_from(MAX_MEMORY_BYTES).unwrap_or(u64::MAX) / PAGE_BYTES;
     if pages > most {
-        return Err(Problem::Memory(format!("its maximum is {pages} pages, and {most} are allowed")));
+        return Err(Problem::Memory(format!(
+            "its maximum is {pages} pages, and {most} are allowed"
+        )));
     }
     Ok(())
 }

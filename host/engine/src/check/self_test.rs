@@ -33,11 +33,20 @@ pub(crate) fn describe(
         Some(id) => Problem::Fault(Fault::new(&id, Function::Describe, kind)),
         None => Problem::Unsupported,
     };
-    let said = runtime.call(pre, 0, |guest, store| guest.call_describe(store)).map_err(fault)?;
-    let id = said.id.parse().ok().filter(|id| expected.is_none_or(|expected| expected == id));
+    let said = runtime
+        .call(pre, 0, |guest, store| guest.call_describe(store))
+        .map_err(fault)?;
+    let id = said
+        .id
+        .parse()
+        .ok()
+        .filter(|id| expected.is_none_or(|expected| expected == id));
     let Some(id) = id else {
         return Err(match nameless() {
-            Some(expected) => Problem::IdentityDiffers { expected, described: shown(&said.id) },
+            Some(expected) => Problem::IdentityDiffers {
+                expected,
+                described: shown(&said.id),
+            },
             None => Problem::Unsupported,
         });
     };
@@ -55,12 +64,18 @@ pub(crate) fn describe(
         .into_iter()
         .map(|vector| Described::new(vector).map_err(fault))
         .collect::<Result<Vec<_>, _>>()?;
-    let calls = vectors.iter().any(|vector| matches!(vector.answer, Ok(Some(_))));
+    let calls = vectors
+        .iter()
+        .any(|vector| matches!(vector.answer, Ok(Some(_))));
     let refusals = vectors.iter().any(|vector| vector.answer.is_err());
     if !VECTORS.contains(&vectors.len()) || !calls || !refusals {
         return Err(Problem::VectorCount(vectors.len()));
     }
-    Ok(Description { id, limits, vectors })
+    Ok(Description {
+        id,
+        limits,
+        vectors,
+    })
 }
 
 /// The host sizes its own buffers by the shipped limits, so a profile may
@@ -75,7 +90,10 @@ fn are_sane(limits: Limits) -> bool {
 
 /// What a component calls itself, as far as one would want to read it.
 fn shown(text: &str) -> String {
-    text.chars().take(80).flat_map(char::escape_default).collect()
+    text.chars()
+        .take(80)
+        .flat_map(char::escape_default)
+        .collect()
 }
 
 /// Runs each vector, and admits each vector's action as a message of its own.
@@ -84,7 +102,10 @@ pub(crate) fn self_test(profile: &Profile, vectors: &[Described]) -> Result<(), 
         let admitted = profile.admit(&vector.message).map_err(Problem::Fault)?;
         let (action, binding) = match (&vector.answer, admitted) {
             (Err(expected), Err(refusal)) if *expected == refusal => continue,
-            (Ok(None), Ok(Admitted::Request(_) | Admitted::Notification(_) | Admitted::Reply(_))) => {
+            (
+                Ok(None),
+                Ok(Admitted::Request(_) | Admitted::Notification(_) | Admitted::Reply(_)),
+            ) => {
                 continue;
             }
             (Ok(Some((action, binding))), Ok(Admitted::Call(call))) if *action == call.action => {

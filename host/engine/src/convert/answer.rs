@@ -33,7 +33,10 @@ impl Described {
             Ok(Some(bound)) => Ok(Some((bound.action, digest(&bound.binding)?))),
             Err(said) => Err(refusal(said, vector.message.len())?),
         };
-        Ok(Self { message: vector.message, answer })
+        Ok(Self {
+            message: vector.message,
+            answer,
+        })
     }
 }
 
@@ -60,9 +63,10 @@ pub(crate) fn admitted(said: wit::Admitted) -> Result<Admitted, FaultKind> {
             method: notification.method,
             params: notification.params,
         }),
-        wit::Admitted::Reply(reply) => {
-            Admitted::Reply(Reply { id: id(reply.id)?, answer: reply.answer })
-        }
+        wit::Admitted::Reply(reply) => Admitted::Reply(Reply {
+            id: id(reply.id)?,
+            answer: reply.answer,
+        }),
     })
 }
 
@@ -92,7 +96,11 @@ pub(crate) fn refusal(said: wit::Refusal, length: usize) -> Result<Refusal, Faul
     if !within || !pointed || said.pointer.len() > POINTER_BYTES {
         return Err(FaultKind::Malformed(Rule::Refusal));
     }
-    Ok(Refusal { code: code(said.code), pointer: said.pointer, offset: said.offset })
+    Ok(Refusal {
+        code: code(said.code),
+        pointer: said.pointer,
+        offset: said.offset,
+    })
 }
 
 fn code(said: wit::Code) -> Code {
@@ -127,7 +135,11 @@ pub(crate) fn interpretation(
     if !is("method", "tools/call") || !is("name", &said.tool) {
         return Err(malformed);
     }
-    Ok(Interpreted { binding: digest(&said.binding)?, tool: said.tool, view })
+    Ok(Interpreted {
+        binding: digest(&said.binding)?,
+        tool: said.tool,
+        view,
+    })
 }
 
 fn digest(text: &str) -> Result<Digest, FaultKind> {

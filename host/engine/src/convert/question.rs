@@ -36,7 +36,11 @@ pub(crate) fn recorded(recorded: &Recorded<'_>) -> wit::Recorded {
             RecordedState::Settled(outcome) => wit::State::Settled(to_wit(outcome)),
             RecordedState::Blocked => wit::State::Blocked,
         },
-        claimed: recorded.claimed.iter().map(|digest| (*digest).into()).collect(),
+        claimed: recorded
+            .claimed
+            .iter()
+            .map(|digest| (*digest).into())
+            .collect(),
     }
 }
 

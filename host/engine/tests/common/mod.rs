@@ -79,7 +79,10 @@ impl Default for Stub {
 
 impl Stub {
     pub fn pin(&self) -> Pin {
-        Pin { id: self.id.parse().unwrap(), digest: Digest::of(&[&self.component()]) }
+        Pin {
+            id: self.id.parse().unwrap(),
+            digest: Digest::of(&[&self.component()]),
+        }
     }
 
     /// The bytes of the component.
@@ -94,12 +97,18 @@ impl Stub {
         let world = resolve.select_world(&[package], None).unwrap();
         let encoding = wit_component::StringEncoding::UTF8;
         wit_component::embed_component_metadata(&mut module, &resolve, world, encoding).unwrap();
-        wit_component::ComponentEncoder::default().module(&module).unwrap().encode().unwrap()
+        wit_component::ComponentEncoder::default()
+            .module(&module)
+            .unwrap()
+            .encode()
+            .unwrap()
     }
 
     fn binding(&self) -> String {
         self.binding.clone().unwrap_or_else(|| {
-            preimage::binding(&self.id.parse().unwrap(), ACTION).as_str().to_owned()
+            preimage::binding(&self.id.parse().unwrap(), ACTION)
+                .as_str()
+                .to_owned()
         })
     }
 
@@ -237,5 +246,9 @@ impl Stub {
 
 /// An engine with few slots and no cache.
 pub fn engine() -> Engine {
-    Engine::new(&Settings { slots: 4, cache: None }).unwrap()
+    Engine::new(&Settings {
+        slots: 4,
+        cache: None,
+    })
+    .unwrap()
 }
