@@ -389,6 +389,19 @@ fn an_anchor_that_cannot_be_written_stops_admission_until_it_can() {
 }
 
 #[test]
+#[cfg(unix)]
+fn the_files_of_a_ledger_are_their_owners_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let fixture = Fixture::new();
+    let ledger = fixture.open();
+    drop(reserve(&ledger, &call("c1", Some("pay"))));
+    for name in ["ledger.db", "ledger.db-wal", "ledger.db.lock"] {
+        let mode = fs::metadata(fixture.folder.path().join(name)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "`{name}` has mode {mode:o}");
+    }
+}
+
+#[test]
 fn a_head_that_does_not_fit_the_last_entry_is_damage() {
     let fixture = Fixture::new();
     run_one(&fixture, "first");

@@ -48,6 +48,13 @@ pub(crate) fn open(
     log_id: &LogId,
 ) -> Result<Opened, OpenError> {
     let lock = lock(&options.path)?;
+    // Rows keep the answers of rounds, which are their callers' alone. Closed
+    // before SQLite opens it: closing it later would drop SQLite's own locks.
+    drop(owners_file(&options.path).map_err(|source| OpenError::File {
+        what: "open",
+        path: options.path.clone(),
+        source,
+    })?);
     let Writing {
         mut connection,
         wal_pages,
@@ -113,18 +120,22 @@ fn lock(path: &Path) -> Result<File, OpenError> {
         path: path.clone(),
         source,
     };
-    let lock = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(&path)
-        .map_err(|source| file("open", source))?;
+    let lock = owners_file(&path).map_err(|source| file("open", source))?;
     match lock.try_lock() {
         Ok(()) => Ok(lock),
         Err(TryLockError::WouldBlock) => Err(OpenError::InUse { path }),
         Err(TryLockError::Error(source)) => Err(file("lock", source)),
     }
+}
+
+/// Opens a file, creating it for its owner alone where there is none. SQLite
+/// gives its WAL the permissions of the database.
+fn owners_file(path: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
 }
 
 /// Reads the log's head, or begins the log.
