@@ -16,6 +16,7 @@ mod anchor;
 mod attempt;
 mod error;
 mod execution;
+mod explain;
 mod identity;
 mod ledger;
 mod options;
@@ -36,6 +37,7 @@ pub use attempt::{
 };
 pub use error::{LedgerError, OpenError};
 pub use execution::{Context, Execution, Presenting, classify_attempt};
+pub use explain::{Explanation, explain};
 pub use identity::{Fence, Incarnation, MalformedTaskId, TaskId};
 pub use ledger::{Ledger, LogHead, Page, Selection, Standing, StoredCheckpoint, StoredEntry};
 pub use options::{Clock, Options};

@@ -77,6 +77,8 @@ fn a_group_that_fails_before_its_commit_leaves_nothing_and_settles_later() {
         assert_eq!(said.unwrap_err(), LedgerError::Unavailable);
         assert_eq!(state(&ledger, "pay"), None, "nothing of it is there");
         drop(reserve(&ledger, &call("c2", Some("pay"))));
+        // What the dropped token leaves is settled before the next fault is made.
+        ledger.checkpoint().wait().unwrap();
 
         failing.next(&[(point, Fault::Error)]);
         let said = ledger.settle(open, succeeded()).wait();

@@ -241,6 +241,8 @@ impl Run {
             0 => {
                 known.stands = Stands::Over(unsent);
                 drop(token);
+                // Settled before anything else is asked, or kept.
+                drop(self.ledger().checkpoint().wait());
                 return self.let_what_failed_be_tried_again();
             }
             1 => (not_sent(), Stands::Over(unsent)),

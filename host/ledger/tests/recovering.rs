@@ -389,6 +389,51 @@ fn an_anchor_that_cannot_be_written_stops_admission_until_it_can() {
 }
 
 #[test]
+fn an_explanation_never_says_more_than_the_record_holds() {
+    use countersign_ledger::explain;
+    let fixture = Fixture::new();
+    orphan(&fixture, Some("pay"));
+    let ledger = fixture.open();
+    let of = || {
+        let execution = ledger
+            .lookup(&agent("alice"), &execution_id("pay"))
+            .unwrap()
+            .unwrap();
+        explain(&execution)
+    };
+    let blocked = of();
+    assert!(
+        blocked
+            .unknown
+            .iter()
+            .any(|line| line.contains("any byte of the request left"))
+    );
+    assert!(
+        blocked
+            .next
+            .iter()
+            .any(|line| line.contains("`transfer` for call `c1`"))
+    );
+    assert!(
+        !blocked
+            .known
+            .iter()
+            .any(|line| line.contains("nothing was sent under"))
+    );
+    ledger
+        .act(pay(), Act::Resolve(Outcome::Succeeded), operator())
+        .wait()
+        .unwrap();
+    let settled = of();
+    assert!(settled.known.contains(&"outcome: `succeeded`".to_owned()));
+    assert_eq!(
+        settled.unknown.len(),
+        1,
+        "that it happened is the upstream's word"
+    );
+}
+
+#[test]
 #[cfg(unix)]
 fn the_files_of_a_ledger_are_their_owners_alone() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -396,7 +441,10 @@ fn the_files_of_a_ledger_are_their_owners_alone() {
     let ledger = fixture.open();
     drop(reserve(&ledger, &call("c1", Some("pay"))));
     for name in ["ledger.db", "ledger.db-wal", "ledger.db.lock"] {
-        let mode = fs::metadata(fixture.folder.path().join(name)).unwrap().permissions().mode();
+        let mode = fs::metadata(fixture.folder.path().join(name))
+            .unwrap()
+            .permissions()
+            .mode();
         assert_eq!(mode & 0o077, 0, "`{name}` has mode {mode:o}");
     }
 }

@@ -60,7 +60,10 @@ fn pairs(group: usize, threads: usize, each: usize, slow_ms: u64) -> (f64, u128,
                 })
             })
             .collect();
-        running.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+        running
+            .into_iter()
+            .flat_map(|thread| thread.join().unwrap())
+            .collect()
     });
     let seconds = began.elapsed().as_secs_f64();
     took.sort_unstable();

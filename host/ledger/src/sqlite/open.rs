@@ -50,11 +50,13 @@ pub(crate) fn open(
     let lock = lock(&options.path)?;
     // Rows keep the answers of rounds, which are their callers' alone. Closed
     // before SQLite opens it: closing it later would drop SQLite's own locks.
-    drop(owners_file(&options.path).map_err(|source| OpenError::File {
-        what: "open",
-        path: options.path.clone(),
-        source,
-    })?);
+    drop(
+        owners_file(&options.path).map_err(|source| OpenError::File {
+            what: "open",
+            path: options.path.clone(),
+            source,
+        })?,
+    );
     let Writing {
         mut connection,
         wal_pages,
