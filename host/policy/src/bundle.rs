@@ -74,6 +74,11 @@ pub enum BundleError {
     },
 }
 
+impl BundleError {
+    /// The stable code of every one of these.
+    pub const CODE: &'static str = "policy-bundle";
+}
+
 impl Bundle {
     /// The bundle that ships: read-only tools are allowed, side-effecting ones
     /// need an `execution_id`, destructive ones wait until an operator names
