@@ -55,6 +55,18 @@ pub struct Decision {
     pub reason: String,
 }
 
+/// What a decision rested on besides the request and the entry's own fields, so
+/// that it can be made again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyInputs {
+    /// What the tool's annotations claim about its effects, as policy names it.
+    pub class: String,
+    /// The audience of the token that was presented.
+    pub audience: Option<String>,
+    /// The thumbprint of the key whose possession was proved.
+    pub proof_key: Option<String>,
+}
+
 /// The three digests that a tool's description can have at the same time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Catalog {
@@ -189,9 +201,8 @@ pub struct Draft {
     pub refusal: Option<RefusalCode>,
     /// What policy said.
     pub decision: Option<Decision>,
-    /// Every other input of the decision that does not come from the request,
-    /// as the canonical text of a JSON object.
-    pub policy_inputs: Option<String>,
+    /// Every other input of the decision that does not come from the request.
+    pub policy_inputs: Option<PolicyInputs>,
     /// The policy engine and its version.
     pub evaluator: Option<String>,
     /// The digest of the set of policies.

@@ -252,7 +252,10 @@ mod tests {
     fn a_text_that_is_no_key_is_refused() {
         let good = key(1).verifying_key().to_string();
         let renamed = good.replacen("/1+", "/2+", 1);
-        let other = good.replacen("+AW", "+BW", 1);
+        let mut flipped = good.clone().into_bytes();
+        let at = flipped.len() - 9;
+        flipped[at] = if flipped[at] == b'A' { b'B' } else { b'A' };
+        let flipped = String::from_utf8(flipped).unwrap();
         for (text, error) in [
             ("", MalformedKey::Form),
             ("a+b", MalformedKey::Form),
@@ -262,10 +265,7 @@ mod tests {
         ] {
             assert_eq!(VerifyingKey::parse(text).unwrap_err(), error, "`{text}`");
         }
-        assert_ne!(
-            VerifyingKey::parse(&other).ok(),
-            Some(key(1).verifying_key())
-        );
+        assert!(VerifyingKey::parse(&flipped).is_err());
         // A point of small order verifies signatures over anything.
         let weak = ed25519_dalek::VerifyingKey::from_bytes(&{
             let mut identity = [0; 32];

@@ -22,19 +22,22 @@ pub mod key;
 pub mod keyfile;
 mod member;
 pub mod proof;
+mod proof_file;
 mod receipt;
 mod terms;
 mod time;
 pub mod tree;
 
 pub use draft::{
-    Agent, Catalog, Decision, Draft, KeyRotation, Resolution, Round, Suppressed, Target, Task,
+    Agent, Catalog, Decision, Draft, KeyRotation, PolicyInputs, Resolution, Round, Suppressed,
+    Target, Task,
 };
 pub use entry::{Entry, MalformedEntry};
 pub use head::{Head, Link, MalformedHead};
 pub use ids::{
     CallId, ExecutionId, LogId, MalformedIdentifier, RefusalCode, ServerName, SessionId, WorkflowId,
 };
+pub use proof_file::{ProofFile, ProofFileError};
 pub use receipt::{MalformedReceipt, RECEIPT_KEY, Receipt};
 pub use terms::{Classified, EffectBoundary, ExecutionIdStatus, Kind, OtherKind, RoundSays};
 pub use time::Time;

@@ -12,8 +12,8 @@ use countersign_canon::{Digest, Outcome, write};
 use crate::terms::{outcome_text, parse_outcome};
 use crate::{
     Agent, CallId, Catalog, Classified, Decision, EffectBoundary, ExecutionId, ExecutionIdStatus,
-    KeyRotation, Kind, LogId, MAX_INTEGER, RefusalCode, Resolution, Round, RoundSays, ServerName,
-    SessionId, Suppressed, Task, Time, WorkflowId,
+    KeyRotation, Kind, LogId, MAX_INTEGER, PolicyInputs, RefusalCode, Resolution, Round, RoundSays,
+    ServerName, SessionId, Suppressed, Task, Time, WorkflowId,
 };
 
 /// A value with one written form.
@@ -111,7 +111,7 @@ impl Member for String {
     }
 
     fn read(item: Item<'_>) -> Option<Self> {
-        item.text().map(|text| text.into_owned())
+        item.text().map(std::borrow::Cow::into_owned)
     }
 }
 
@@ -214,6 +214,7 @@ macro_rules! object {
 
 object! { Agent { "issuer": issuer, "method": method, "subject": subject } }
 object! { Decision { "allow": allow, "determining": determining, "reason": reason } }
+object! { PolicyInputs { "audience": audience, "class": class, "proof_key": proof_key } }
 object! { Catalog { "approved": approved, "attributed": attributed, "discovered": discovered } }
 object! { Round { "number": number, "says": says } }
 object! { Task { "id": id, "status": status } }

@@ -7,6 +7,8 @@ use tar::{EntryType, Header};
 use super::limits;
 
 const BLOCK: u64 = 512;
+type Block = [u8; 512];
+const EMPTY: Block = [0; 512];
 
 /// Why a bundle cannot be written or read.
 #[derive(Debug, thiserror::Error)]
@@ -80,15 +82,15 @@ pub(super) fn write(out: &mut impl Write, name: &str, content: &[u8]) -> Result<
     let header = header.ok_or_else(|| BundleError::Name(name.to_owned()))?;
     out.write_all(header.as_bytes())?;
     out.write_all(content)?;
-    let padding = [0; BLOCK as usize];
     let rest = usize::try_from(padded(bytes) - bytes).unwrap_or(0);
-    out.write_all(padding.get(..rest).unwrap_or_default())?;
+    out.write_all(EMPTY.get(..rest).unwrap_or_default())?;
     Ok(())
 }
 
 /// Writes the two empty blocks at the end.
 pub(super) fn end(out: &mut impl Write) -> Result<(), BundleError> {
-    out.write_all(&[0; 2 * BLOCK as usize])?;
+    out.write_all(&EMPTY)?;
+    out.write_all(&EMPTY)?;
     Ok(())
 }
 
@@ -139,7 +141,7 @@ pub(super) fn index(file: &mut (impl Read + Seek)) -> Result<Vec<Place>, BundleE
     let mut at = 0;
     loop {
         let block = block(file, at, total)?;
-        if block == [0; BLOCK as usize] {
+        if block == EMPTY {
             break;
         }
         let found = Header::from_byte_slice(&block);
@@ -170,22 +172,18 @@ pub(super) fn index(file: &mut (impl Read + Seek)) -> Result<Vec<Place>, BundleE
         });
         at = next;
     }
-    if block(file, at + BLOCK, total)? != [0; BLOCK as usize] || at + 2 * BLOCK != total {
+    if block(file, at + BLOCK, total)? != EMPTY || at + 2 * BLOCK != total {
         return Err(BundleError::Trailing);
     }
     Ok(places)
 }
 
-fn block(
-    file: &mut (impl Read + Seek),
-    at: u64,
-    total: u64,
-) -> Result<[u8; BLOCK as usize], BundleError> {
+fn block(file: &mut (impl Read + Seek), at: u64, total: u64) -> Result<Block, BundleError> {
     if at.checked_add(BLOCK).is_none_or(|end| end > total) {
         return Err(BundleError::Cut(total));
     }
     file.seek(SeekFrom::Start(at))?;
-    let mut block = [0; BLOCK as usize];
+    let mut block = EMPTY;
     file.read_exact(&mut block)?;
     Ok(block)
 }

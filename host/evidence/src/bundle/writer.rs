@@ -100,6 +100,15 @@ impl<W: Write> Writer<W> {
         self.entries.line(&mut self.out, entry.bytes())
     }
 
+    /// Adds an entry as the bytes that a log holds, which this version need not
+    /// be able to read; what it names is not noted.
+    ///
+    /// # Errors
+    /// What `out` reports.
+    pub fn raw_entry(&mut self, line: &[u8]) -> Result<(), BundleError> {
+        self.entries.line(&mut self.out, line)
+    }
+
     /// Adds the proof of an entry.
     ///
     /// # Errors
