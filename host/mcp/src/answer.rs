@@ -43,10 +43,16 @@ pub struct Answer {
     /// None where there is no place for a receipt.
     gap: Option<Gap>,
     removed: usize,
+    added: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Gap {
+    /// The bytes without a receipt, from where `before` ends.
+    closed: Vec<u8>,
+    /// How many bytes of `before` only make room for a receipt.
+    room: usize,
+    /// The bytes after a receipt.
     after: Vec<u8>,
 }
 
@@ -73,12 +79,9 @@ impl Answer {
             return Err(Malformed("the result is no object"));
         }
         let verdict = verdict(result, rounds)?;
-        let mut ending = Vec::new();
-        if kind == ResultType::Stated && result.get("resultType").is_none() {
-            ending.extend_from_slice(br#","resultType":"complete""#);
-        }
-        ending.push(b'}');
-        Self::splice(result, "_meta", verdict, &ending)
+        let added = kind == ResultType::Stated && result.get("resultType").is_none();
+        let ending: &[u8] = if added { br#""resultType":"complete""# } else { b"" };
+        Self::splice(result, "_meta", verdict, ending)
     }
 
     /// Prepares an error object.
@@ -89,60 +92,65 @@ impl Answer {
         if error.kind() != Kind::Object {
             return Err(Malformed("the error is no object"));
         }
-        match error.get("data").map(Item::kind) {
-            None | Some(Kind::Object) => Self::splice(error, "data", Verdict::UpstreamError, b"}"),
-            // There is no place for a receipt; it is fetched by call_id.
-            Some(_) => Ok(Self {
-                verdict: Verdict::UpstreamError,
-                before: error.raw().to_vec(),
-                gap: None,
-                removed: 0,
-            }),
-        }
+        Self::splice(error, "data", Verdict::UpstreamError, b"")
     }
 
+    /// `extra` is a member that ends the object, if there is one.
     fn splice(
         object: Item<'_>,
-        member: &'static str,
+        holder: &'static str,
         verdict: Verdict,
-        ending: &[u8],
+        extra: &[u8],
     ) -> Result<Self, Malformed> {
-        let raw = object.raw();
-        let open = raw.strip_suffix(b"}").ok_or(Malformed("it is no object"))?;
-        let Some(meta) = object.get(member) else {
-            let mut before = open.to_vec();
-            if object.count() > 0 {
-                before.push(b',');
+        let added = !extra.is_empty();
+        let open = object.raw().strip_suffix(b"}").ok_or(Malformed("it is no object"))?;
+        let comma = |wanted: bool| if wanted { &b","[..] } else { b"" };
+        let held = object.get(holder);
+        match held.map(Item::kind) {
+            None => {
+                let first = object.count() == 0;
+                let before = [open, comma(!first), b"\"", holder.as_bytes(), b"\":{"].concat();
+                let room = before.len() - open.len();
+                let after = [b"}", comma(added), extra, b"}"].concat();
+                let closed = [comma(added && !first), extra, b"}"].concat();
+                let gap = Some(Gap { closed, room, after });
+                Ok(Self { verdict, before, gap, removed: 0, added })
             }
-            write::string(&mut before, member);
-            before.extend_from_slice(b":{");
-            let after = [b"}", ending].concat();
-            return Ok(Self { verdict, before, gap: Some(Gap { after }), removed: 0 });
-        };
-        if !matches!(meta.kind(), Kind::Object | Kind::Null) {
-            return Err(Malformed("`_meta` is no object"));
-        }
-        let start = meta.offset().saturating_sub(object.offset());
-        let end = start + meta.raw().len();
-        let (Some(head), Some(tail)) = (open.get(..start), open.get(end..)) else {
-            return Err(Malformed("it is no object"));
-        };
-        let mut before = head.to_vec();
-        before.push(b'{');
-        let mut removed = 0;
-        for child in meta.children() {
-            let name = child.name().unwrap_or_default();
-            if name.starts_with(OWN_PREFIX) {
-                removed += 1;
-                continue;
+            Some(Kind::Object) => {
+                let held = held.ok_or(Malformed("it is no object"))?;
+                let start = held.offset().saturating_sub(object.offset());
+                let (Some(head), Some(tail)) =
+                    (open.get(..start), open.get(start + held.raw().len()..))
+                else {
+                    return Err(Malformed("it is no object"));
+                };
+                let mut before = [head, b"{"].concat();
+                let (mut removed, mut kept) = (0, 0);
+                for child in held.children() {
+                    let name = child.name().unwrap_or_default();
+                    if name.starts_with(OWN_PREFIX) {
+                        removed += 1;
+                        continue;
+                    }
+                    before.extend_from_slice(comma(kept > 0));
+                    write::string(&mut before, name);
+                    before.push(b':');
+                    before.extend_from_slice(child.raw());
+                    kept += 1;
+                }
+                before.extend_from_slice(comma(kept > 0));
+                let after = [b"}", tail, comma(added), extra, b"}"].concat();
+                let room = usize::from(kept > 0);
+                let gap = Some(Gap { closed: after.clone(), room, after });
+                Ok(Self { verdict, before, gap, removed, added })
             }
-            write::string(&mut before, name);
-            before.push(b':');
-            before.extend_from_slice(child.raw());
-            before.push(b',');
+            // There is no place for a receipt; it is fetched by call_id.
+            Some(kind) if kind == Kind::Null || holder == "data" => {
+                let before = [open, comma(added), extra, b"}"].concat();
+                Ok(Self { verdict, before, gap: None, removed: 0, added })
+            }
+            Some(_) => Err(Malformed("`_meta` is no object")),
         }
-        let after = [b"}", tail, ending].concat();
-        Ok(Self { verdict, before, gap: Some(Gap { after }), removed })
     }
 
     /// What the upstream answered.
@@ -157,10 +165,18 @@ impl Answer {
         self.removed
     }
 
-    /// How many bytes it takes, without the receipt.
+    /// Whether a member was added that the upstream did not send.
     #[must_use]
-    pub fn size(&self) -> usize {
-        self.before.len() + self.gap.as_ref().map_or(0, |gap| gap.after.len())
+    pub fn added(&self) -> bool {
+        self.added
+    }
+
+    /// The result or error object as it is without a receipt.
+    #[must_use]
+    pub fn without_receipt(&self) -> Vec<u8> {
+        let Some(gap) = &self.gap else { return self.before.clone() };
+        let whole = self.before.len().saturating_sub(gap.room);
+        [self.before.get(..whole).unwrap_or_default(), &gap.closed].concat()
     }
 
     /// Whether it is an error object, and so not a result.
@@ -233,11 +249,29 @@ mod tests {
                 r#"{"_meta": {"k":123456789012345678901234567890,"countersign.dev/receipt":{}} ,"content":[]}"#,
             ),
             (r#"{"_meta":{},"a":1}"#, r#"{"_meta":{"countersign.dev/receipt":{}},"a":1}"#),
-            (r#"{"_meta":null}"#, r#"{"_meta":{"countersign.dev/receipt":{}}}"#),
+            (r#"{"_meta":null,"a":1}"#, r#"{"_meta":null,"a":1}"#),
         ] {
             let (text, verdict, removed) = result(sent, ResultType::AsIs).unwrap();
             assert_eq!(text, given);
             assert_eq!((verdict, removed), (Verdict::Succeeded, 0));
+        }
+    }
+
+    #[test]
+    fn without_its_receipt_an_answer_is_what_the_upstream_sent() {
+        for (sent, kind, given) in [
+            ("{}", ResultType::AsIs, "{}"),
+            ("{}", ResultType::Stated, r#"{"resultType":"complete"}"#),
+            (r#"{"a":1.0}"#, ResultType::AsIs, r#"{"a":1.0}"#),
+            (r#"{"a":1.0}"#, ResultType::Stated, r#"{"a":1.0,"resultType":"complete"}"#),
+            (r#"{"_meta":{"k":1},"a":2}"#, ResultType::AsIs, r#"{"_meta":{"k":1},"a":2}"#),
+            (r#"{"_meta":{},"a":2}"#, ResultType::AsIs, r#"{"_meta":{},"a":2}"#),
+            (r#"{"_meta":{"countersign.dev/x":1}}"#, ResultType::AsIs, r#"{"_meta":{}}"#),
+            (r#"{"_meta":null}"#, ResultType::Stated, r#"{"_meta":null,"resultType":"complete"}"#),
+        ] {
+            let document = Document::read(sent.as_bytes(), Limits::STANDARD).unwrap();
+            let answer = Answer::result(document.root(), kind, false).unwrap();
+            assert_eq!(String::from_utf8(answer.without_receipt()).unwrap(), given, "{sent}");
         }
     }
 

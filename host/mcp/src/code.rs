@@ -8,6 +8,9 @@
 use std::fmt;
 
 use countersign_canon::{Classification, Code as Admission};
+use http::StatusCode;
+
+use crate::Revision;
 
 /// Why a request was not answered with an upstream's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -88,6 +91,8 @@ pub enum ErrorCode {
     LedgerUnavailable,
     /// The ledger is older than its anchor; nothing is admitted.
     LedgerRolledBack,
+    /// What would have to be recorded is longer than an entry may be.
+    EntryTooLong,
     /// A profile trapped, or contradicted what the host computed.
     ProfileFault,
 
@@ -142,11 +147,12 @@ impl ErrorCode {
             Self::ContinuationMismatch => "continuation-mismatch",
             Self::RoundReplay => "round-replay",
             Self::RoundLimit => "round-limit",
-            Self::UnknownState => "unknown-state",
+            Self::UnknownState => "request-state-unknown",
             Self::Overloaded => "overloaded",
             Self::ExecutionQuota => "execution-quota",
             Self::LedgerUnavailable => "ledger-unavailable",
             Self::LedgerRolledBack => "ledger-rolled-back",
+            Self::EntryTooLong => "entry-too-long",
             Self::ProfileFault => "profile-fault",
             Self::UpstreamUnavailable => "upstream-unavailable",
             Self::OutcomeUnknown => "outcome-unknown",
@@ -199,11 +205,48 @@ impl ErrorCode {
             Self::ExecutionQuota => -31071,
             Self::LedgerUnavailable => -31072,
             Self::LedgerRolledBack => -31073,
+            Self::EntryTooLong => -31075,
             Self::ProfileFault => -31074,
             Self::UpstreamUnavailable => -31080,
             Self::OutcomeUnknown => -31081,
             Self::SettlementFailed => -31082,
             Self::Internal => -31090,
+        }
+    }
+
+    /// The code of that text.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::all().find(|code| code.as_str() == text)
+    }
+
+    /// The HTTP status under which it travels. After admission that is 200,
+    /// except where MCP prescribes another: a 404, 429 or 503 would make
+    /// clients initialize again or send again.
+    #[must_use]
+    pub const fn status(self, revision: Revision) -> StatusCode {
+        match self {
+            // Well-formed requests, whose ids are known: answered in band.
+            Self::NotAdmitted(
+                Admission::Params | Admission::Correlation | Admission::Number | Admission::Value,
+            ) => StatusCode::OK,
+            Self::NotAdmitted(_)
+            | Self::BodyUnreadable
+            | Self::HeaderMismatch
+            | Self::UnsupportedVersion
+            | Self::MissingMeta
+            | Self::SessionRequired
+            | Self::UnsolicitedReply => StatusCode::BAD_REQUEST,
+            Self::Unauthenticated => StatusCode::UNAUTHORIZED,
+            Self::HostNotAllowed | Self::OriginNotAllowed => StatusCode::FORBIDDEN,
+            Self::UnknownServer | Self::UnknownSession => StatusCode::NOT_FOUND,
+            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::NotAcceptable => StatusCode::NOT_ACCEPTABLE,
+            Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+            Self::ShuttingDown => StatusCode::SERVICE_UNAVAILABLE,
+            Self::MethodNotSupported if !revision.has_sessions() => StatusCode::NOT_FOUND,
+            _ => StatusCode::OK,
         }
     }
 
@@ -247,6 +290,7 @@ impl ErrorCode {
             Self::ExecutionQuota => "the agent has too many executions on record",
             Self::LedgerUnavailable => "the ledger is unavailable, and nothing was sent",
             Self::LedgerRolledBack => "the ledger was rolled back, and nothing is admitted",
+            Self::EntryTooLong => "what would be recorded is too long, and nothing was sent",
             Self::ProfileFault => "the profile failed on this message",
             Self::UpstreamUnavailable => "the server is unavailable, and the call was not sent",
             Self::OutcomeUnknown => "the call may have run, and no authoritative answer came",
@@ -272,7 +316,7 @@ pub const fn refused_as(classification: Classification) -> Option<ErrorCode> {
     }
 }
 
-const OWN: [ErrorCode; 39] = [
+const OWN: [ErrorCode; 40] = [
     ErrorCode::Unauthenticated,
     ErrorCode::HostNotAllowed,
     ErrorCode::OriginNotAllowed,
@@ -307,6 +351,7 @@ const OWN: [ErrorCode; 39] = [
     ErrorCode::ExecutionQuota,
     ErrorCode::LedgerUnavailable,
     ErrorCode::LedgerRolledBack,
+    ErrorCode::EntryTooLong,
     ErrorCode::ProfileFault,
     ErrorCode::UpstreamUnavailable,
     ErrorCode::OutcomeUnknown,

@@ -1,0 +1,320 @@
+//! From the shape of the file to types that are valid.
+
+use std::collections::BTreeSet;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use countersign_evidence::{LogId, ServerName};
+use countersign_mcp::Revision;
+use http::{HeaderName, HeaderValue, Uri};
+
+use super::{Config, ConfigError, Identity, Limits, Profiles, Required, Secret, Server, Store};
+use super::{Transport, file};
+
+type Checked<T> = Result<T, ConfigError>;
+
+pub(super) fn config(file: file::File, folder: &Path) -> Checked<Config> {
+    let listen: SocketAddr = file.listen.parse().map_err(|_| {
+        ConfigError::new("`listen` is no address and port")
+            .help("write an IP address and a port, like `127.0.0.1:7400`")
+    })?;
+    Ok(Config {
+        listen,
+        hosts: file.hosts.iter().map(|host| host.to_ascii_lowercase()).collect(),
+        origins: file.origins,
+        identity: identity(file.identity, listen.ip(), folder)?,
+        store: store(file.store, folder)?,
+        policies: file.policy.folder.map(|path| folder.join(path)),
+        profiles: profiles(file.profile, folder)?,
+        required: match file.executions.required {
+            file::Required::Never => Required::Never,
+            file::Required::SideEffecting => Required::SideEffecting,
+            file::Required::Always => Required::Always,
+        },
+        limits: limits(&file.limits)?,
+        servers: servers(file.servers, folder)?,
+    })
+}
+
+fn identity(identity: file::Identity, listen: IpAddr, folder: &Path) -> Checked<Identity> {
+    match (identity.mode, identity.tokens) {
+        (file::Mode::Tokens, Some(path)) => Ok(Identity::Tokens(folder.join(path))),
+        (file::Mode::Tokens, None) => Err(ConfigError::new("`identity.tokens` is missing")
+            .help("name the file that `countersign agent add` writes")),
+        (file::Mode::Open, Some(_)) => {
+            Err(ConfigError::new("`identity.tokens` means nothing in mode `open`"))
+        }
+        (file::Mode::Open, None) if listen.is_loopback() => Ok(Identity::Open),
+        (file::Mode::Open, None) => Err(ConfigError::new("mode `open` listens on loopback only")
+            .help("listen on 127.0.0.1, or use mode `tokens`")),
+    }
+}
+
+fn store(store: file::Store, folder: &Path) -> Checked<Store> {
+    let path = folder.join(store.path.unwrap_or_else(|| "countersign.db".into()));
+    let beside = |given: Option<PathBuf>, ending: &str| match given {
+        Some(given) => folder.join(given),
+        None => {
+            let mut name = path.clone().into_os_string();
+            name.push(ending);
+            name.into()
+        }
+    };
+    let origin = store.origin.unwrap_or_else(|| "countersign".to_owned());
+    let origin = LogId::new(&origin).map_err(|error| {
+        ConfigError::new(format!("`store.origin` is {error}"))
+            .help("write a name of yours, like `gateway.example.com`")
+    })?;
+    if origin.as_str().len() > 90 {
+        return Err(ConfigError::new("`store.origin` is longer than 90 characters"));
+    }
+    Ok(Store {
+        anchor: beside(store.anchor, ".anchor"),
+        key: beside(store.key, ".key"),
+        archive: beside(store.archive, ".archive"),
+        operator: beside(store.operator, ".operator"),
+        origin,
+        path,
+    })
+}
+
+fn profiles(profile: file::Profile, folder: &Path) -> Checked<Profiles> {
+    let default = profile.default.as_deref().unwrap_or("exact@1.0.0");
+    let default = default.parse().map_err(|error| {
+        ConfigError::new(format!("`profile.default`: {error}")).help("write `exact@1.0.0`")
+    })?;
+    let files = profile.files.into_iter().map(|file| {
+        let digest = file.digest.map(|digest| digest.parse()).transpose();
+        let digest =
+            digest.map_err(|error| ConfigError::new(format!("`profile.file.digest`: {error}")))?;
+        Ok((folder.join(file.path), digest))
+    });
+    Ok(Profiles {
+        default,
+        files: files.collect::<Checked<_>>()?,
+        cache: profile.cache.map(|path| folder.join(path)),
+    })
+}
+
+fn limits(given: &file::Limits) -> Checked<Limits> {
+    let at_least_one = |name: &str, value: Option<usize>, default: usize| match value {
+        Some(0) => Err(ConfigError::new(format!("`limits.{name}` is 0, so nothing would pass"))),
+        value => Ok(value.unwrap_or(default)),
+    };
+    let rate = |name: &str, value: Option<u32>, default: u32| match value {
+        Some(0) => Err(ConfigError::new(format!("`limits.{name}` is 0, so nothing would pass"))),
+        value => Ok(value.unwrap_or(default)),
+    };
+    let ms = |value: Option<u64>, default| Duration::from_millis(value.unwrap_or(default));
+    Ok(Limits {
+        calls: at_least_one("calls", given.calls, 1_024)?,
+        calls_per_server: at_least_one("calls_per_server", given.calls_per_server, 128)?,
+        calls_per_agent: at_least_one("calls_per_agent", given.calls_per_agent, 16)?,
+        requests_per_second: rate("requests_per_second", given.requests_per_second, 500)?,
+        burst: rate("burst", given.burst, 1_000)?,
+        sessions: at_least_one("sessions", given.sessions, 10_000)?,
+        connections: at_least_one("connections", given.connections, 4_096)?,
+        body_timeout: ms(given.body_timeout_ms, 30_000),
+        drain: ms(given.drain_ms, 30_000),
+    })
+}
+
+fn servers(servers: Vec<file::Server>, folder: &Path) -> Checked<Vec<Server>> {
+    if servers.is_empty() {
+        return Err(ConfigError::new("no server is configured")
+            .help("add a `[[server]]` with a `name` and a `url` or a `command`"));
+    }
+    let mut names = BTreeSet::new();
+    let mut checked = Vec::with_capacity(servers.len());
+    for given in servers {
+        let server = server(given, folder)?;
+        if !names.insert(server.name.clone()) {
+            return Err(ConfigError::new(format!("two servers are named `{}`", server.name)));
+        }
+        checked.push(server);
+    }
+    Ok(checked)
+}
+
+fn server(given: file::Server, folder: &Path) -> Checked<Server> {
+    let name = server_name(&given.name)?;
+    let revision = match given.revision.as_deref() {
+        None => Revision::NEWEST_WITH_SESSIONS,
+        Some(text) => text.parse().map_err(|error| {
+            ConfigError::new(format!("server `{name}`: {error} `{text}`"))
+                .help(format!("one of {}", Revision::ALL.map(Revision::as_str).join(", ")))
+        })?,
+    };
+    let ms = |value: Option<u64>, default| Duration::from_millis(value.unwrap_or(default));
+    Ok(Server {
+        call_timeout: ms(given.call_timeout_ms, 60_000),
+        connect_timeout: ms(given.connect_timeout_ms, 10_000),
+        send_call_id: given.send_call_id,
+        transport: transport(given, &name, folder)?,
+        revision,
+        name,
+    })
+}
+
+/// `[a-z0-9][a-z0-9-]{0,62}`, so that `server/tool` names one tool.
+fn server_name(text: &str) -> Checked<ServerName> {
+    let sound = text.len() <= 63
+        && text.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'))
+        && !text.starts_with('-');
+    let name = ServerName::new(text).ok().filter(|_| sound);
+    name.ok_or_else(|| {
+        ConfigError::new(format!("`{text}` is no name of a server"))
+            .help("write 1 to 63 of a-z, 0-9 and `-`, not beginning with `-`")
+    })
+}
+
+fn transport(given: file::Server, name: &ServerName, folder: &Path) -> Checked<Transport> {
+    let fault = |what: &str| ConfigError::new(format!("server `{name}`: {what}"));
+    match (given.url, given.command) {
+        (Some(url), None) => {
+            if !given.env.is_empty() || given.folder.is_some() {
+                return Err(fault("`env` and `folder` belong to a `command`"));
+            }
+            let url: Uri = url.parse().map_err(|_| fault("`url` is no URL"))?;
+            if !matches!(url.scheme_str(), Some("http" | "https")) || url.host().is_none() {
+                return Err(fault("`url` is no http or https URL with a host"));
+            }
+            if url.authority().is_some_and(|authority| authority.as_str().contains('@')) {
+                return Err(fault("`url` holds credentials")
+                    .help("put a token into a file and name it in `bearer_token_file`"));
+            }
+            let mut headers = headers(given.headers, name)?;
+            if let Some(path) = given.bearer_token_file {
+                headers.push(bearer(&folder.join(path), name)?);
+            }
+            Ok(Transport::Http { url, headers })
+        }
+        (None, Some(command)) => {
+            if !given.headers.is_empty() || given.bearer_token_file.is_some() {
+                return Err(fault("`headers` and `bearer_token_file` belong to a `url`"));
+            }
+            let mut command = command.into_iter();
+            let program = command.next().ok_or_else(|| fault("`command` is empty"))?;
+            Ok(Transport::Stdio {
+                program,
+                arguments: command.collect(),
+                environment: given.env.into_iter().map(|(k, v)| (k, Secret(v))).collect(),
+                folder: given.folder.map(|path| folder.join(path)),
+            })
+        }
+        (Some(_), Some(_)) => Err(fault("both `url` and `command`")),
+        (None, None) => Err(fault("neither `url` nor `command`")),
+    }
+}
+
+fn headers(
+    given: std::collections::BTreeMap<String, String>,
+    server: &ServerName,
+) -> Checked<Vec<(HeaderName, HeaderValue)>> {
+    let fault = |name: &str, what: &str| {
+        ConfigError::new(format!("server `{server}`: the header `{name}` {what}"))
+    };
+    given
+        .into_iter()
+        .map(|(name, value)| {
+            let parsed = HeaderName::from_bytes(name.as_bytes())
+                .map_err(|_| fault(&name, "has no valid name"))?;
+            let lower = parsed.as_str();
+            let ours = lower.starts_with("mcp-")
+                || matches!(
+                    lower,
+                    "host" | "content-length" | "content-type" | "accept" | "connection"
+                        | "transfer-encoding" | "upgrade" | "te" | "trailer" | "expect"
+                );
+            if ours {
+                return Err(fault(&name, "is the gateway's own to set"));
+            }
+            let mut value = HeaderValue::from_str(&value)
+                .map_err(|_| fault(&name, "has a value that no header carries"))?;
+            value.set_sensitive(true);
+            Ok((parsed, value))
+        })
+        .collect()
+}
+
+fn bearer(path: &Path, server: &ServerName) -> Checked<(HeaderName, HeaderValue)> {
+    let token =
+        std::fs::read_to_string(path).map_err(|source| ConfigError::unreadable(path, &source))?;
+    let mut value = HeaderValue::from_str(&format!("Bearer {}", token.trim())).map_err(|_| {
+        ConfigError::new(format!("server `{server}`: `bearer_token_file` holds no token"))
+    })?;
+    value.set_sensitive(true);
+    Ok((http::header::AUTHORIZATION, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Config, ConfigError> {
+        Config::parse(text, Path::new("/etc/countersign"))
+    }
+
+    const OPEN: &str = "[identity]\nmode = \"open\"\n[[server]]\nname = \"a\"\nurl = \"http://127.0.0.1:1/mcp\"\n";
+
+    #[test]
+    fn a_small_file_gives_a_whole_and_careful_configuration() {
+        let config = parse(OPEN).unwrap();
+        assert!(config.listen.ip().is_loopback());
+        assert_eq!(config.store.path, Path::new("/etc/countersign/countersign.db"));
+        assert_eq!(config.store.key, Path::new("/etc/countersign/countersign.db.key"));
+        assert_eq!(config.profiles.default.as_str(), "exact@1.0.0");
+        assert_eq!(config.limits.calls_per_agent, 16);
+        assert_eq!(config.required, Required::Never);
+        assert_eq!(config.servers[0].revision, Revision::R2025_11_25);
+    }
+
+    #[test]
+    fn a_key_that_there_is_not_is_refused_with_its_line_and_the_one_that_was_meant() {
+        let error = parse(&format!("{OPEN}call_timeout = 5\n")).unwrap_err();
+        assert_eq!(error.line(), Some(6));
+        assert_eq!(error.suggestion(), Some("did you mean `call_timeout_ms`?"), "{error}");
+    }
+
+    #[test]
+    fn what_would_be_unsafe_or_mean_nothing_is_refused() {
+        for (why, text) in [
+            ("open mode beyond loopback", format!("listen = \"0.0.0.0:1\"\n{OPEN}")),
+            ("no identity", "[[server]]\nname = \"a\"\nurl = \"http://h/\"\n".to_owned()),
+            ("no server", "[identity]\nmode = \"open\"\n".to_owned()),
+            ("tokens without a file", OPEN.replace("\"open\"", "\"tokens\"")),
+            ("a name with a slash", OPEN.replace("\"a\"", "\"a/b\"")),
+            ("a name in upper case", OPEN.replace("\"a\"", "\"A\"")),
+            ("a name that begins with a hyphen", OPEN.replace("\"a\"", "\"-a\"")),
+            ("credentials in a URL", OPEN.replace("127.0.0.1:1", "u:p@127.0.0.1:1")),
+            ("another scheme", OPEN.replace("http:", "ftp:")),
+            ("two servers of one name", format!("{OPEN}[[server]]\nname = \"a\"\nurl = \"http://h/\"\n")),
+            ("both transports", format!("{OPEN}command = [\"x\"]\n")),
+            ("a variable without a command", format!("{OPEN}env = {{ A = \"b\" }}\n")),
+            ("a header of the gateway's", format!("{OPEN}headers = {{ Mcp-Name = \"b\" }}\n")),
+            ("a limit of nothing", format!("{OPEN}[limits]\ncalls = 0\n")),
+            ("an unknown revision", format!("{OPEN}revision = \"2031-01-01\"\n")),
+        ] {
+            assert!(parse(&text).is_err(), "{why}");
+        }
+    }
+
+    #[test]
+    fn secrets_are_never_shown() {
+        let text = OPEN.to_owned()
+            + "headers = { Authorization = \"hunter2\" }\n[[server]]\nname = \"b\"\ncommand = [\"x\"]\nenv = { KEY = \"hunter3\" }\n";
+        let shown = format!("{:?}", parse(&text).unwrap());
+        assert!(!shown.contains("hunter"), "{shown}");
+        let broken = text.replace("env =", "env = 7 #");
+        assert!(!parse(&broken).unwrap_err().to_string().contains("hunter"));
+    }
+
+    #[test]
+    fn an_upstream_is_known_by_where_it_is_and_not_by_its_credentials() {
+        let digest = |text: &str| parse(text).unwrap().servers[0].digest();
+        let with_header = format!("{OPEN}headers = {{ Authorization = \"x\" }}\n");
+        assert_eq!(digest(OPEN), digest(&with_header));
+        assert_ne!(digest(OPEN), digest(&OPEN.replace("/mcp", "/mcp2")));
+    }
+}

@@ -1,0 +1,220 @@
+//! What an operator configures, read once and valid from then on.
+//!
+//! `file` is the shape of the TOML file, `check` turns it into the types here,
+//! `error` says what is wrong with it and what to write instead. A relative
+//! path is relative to the folder of the file that it stands in.
+
+mod check;
+mod error;
+mod file;
+mod suggest;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use countersign_canon::{Digest, ProfileId};
+use countersign_evidence::{LogId, ServerName};
+use countersign_mcp::Revision;
+use http::{HeaderName, HeaderValue, Uri};
+
+pub use error::ConfigError;
+
+/// A valid configuration.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where agents are served. Port 0 takes any free port.
+    pub listen: SocketAddr,
+    /// Values of `Host`, without a port, that are answered; loopback names and
+    /// the address listened on are always among them.
+    pub hosts: Vec<String>,
+    /// Values of `Origin` that may call; loopback origins are always among
+    /// them. A request without `Origin` comes from no browser and passes.
+    pub origins: Vec<String>,
+    /// How agents are told apart.
+    pub identity: Identity,
+    /// Where the ledger lives.
+    pub store: Store,
+    /// The folder of policies; without it the shipped ones decide.
+    pub policies: Option<PathBuf>,
+    /// The profiles.
+    pub profiles: Profiles,
+    /// Which calls need an `execution_id`.
+    pub required: Required,
+    /// Bounds.
+    pub limits: Limits,
+    /// The upstreams, at least one, by name.
+    pub servers: Vec<Server>,
+}
+
+/// How agents are told apart.
+#[derive(Clone, Debug)]
+pub enum Identity {
+    /// Everyone is the agent `open`; only on loopback.
+    Open,
+    /// Bearer tokens, whose hashes stand in a file.
+    Tokens(PathBuf),
+}
+
+/// Where the ledger lives.
+#[derive(Clone, Debug)]
+pub struct Store {
+    /// The SQLite database.
+    pub path: PathBuf,
+    /// How far the log had come; best kept on another disk.
+    pub anchor: PathBuf,
+    /// The key that signs checkpoints; made at the first start.
+    pub key: PathBuf,
+    /// What the name of a new log begins with.
+    pub origin: LogId,
+    /// Every component and policy set that entries name, for exports.
+    pub archive: PathBuf,
+    /// The folder of the operator's socket, which its owner alone may enter.
+    pub operator: PathBuf,
+}
+
+/// The profiles that are loaded.
+#[derive(Clone, Debug)]
+pub struct Profiles {
+    /// The one that new calls are admitted under.
+    pub default: ProfileId,
+    /// Components beside the built-in ones, each with the digest it must have.
+    pub files: Vec<(PathBuf, Option<Digest>)>,
+    /// Where compiled code is kept between runs.
+    pub cache: Option<PathBuf>,
+}
+
+/// Which calls need an `execution_id`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Required {
+    /// None does.
+    #[default]
+    Never,
+    /// Those of tools that do not claim to be read-only.
+    SideEffecting,
+    /// All do.
+    Always,
+}
+
+/// Bounds; each is refused with a code when it is met.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Calls in flight, from reservation to settlement.
+    pub calls: usize,
+    /// Of these, to one server.
+    pub calls_per_server: usize,
+    /// Of these, by one agent.
+    pub calls_per_agent: usize,
+    /// Requests of one agent in a second, on average.
+    pub requests_per_second: u32,
+    /// Requests of one agent at once.
+    pub burst: u32,
+    /// Sessions open at once.
+    pub sessions: usize,
+    /// Connections open at once.
+    pub connections: usize,
+    /// How long a body may take to arrive.
+    pub body_timeout: Duration,
+    /// How long calls in flight may take to end at shutdown.
+    pub drain: Duration,
+}
+
+/// One upstream.
+#[derive(Clone, Debug)]
+pub struct Server {
+    /// The operator's name, `[a-z0-9][a-z0-9-]{0,62}`.
+    pub name: ServerName,
+    /// How it is reached.
+    pub transport: Transport,
+    /// The revision that the gateway speaks with it.
+    pub revision: Revision,
+    /// How long a call may take from its first byte to its answer.
+    pub call_timeout: Duration,
+    /// How long connecting, or starting, and greeting may take.
+    pub connect_timeout: Duration,
+    /// Whether the attempt's `call_id` is told to it.
+    pub send_call_id: bool,
+}
+
+/// How an upstream is reached.
+#[derive(Clone, Debug)]
+pub enum Transport {
+    /// Streamable HTTP.
+    Http {
+        /// `http` or `https`, with a host.
+        url: Uri,
+        /// Headers that each request carries, credentials among them. Marked
+        /// sensitive, so that they are never shown.
+        headers: Vec<(HeaderName, HeaderValue)>,
+    },
+    /// A process of our own, over its standard input and output.
+    Stdio {
+        /// The program.
+        program: String,
+        /// Its arguments.
+        arguments: Vec<String>,
+        /// Variables beside the few that it inherits.
+        environment: Vec<(String, Secret)>,
+        /// Where it runs.
+        folder: Option<PathBuf>,
+    },
+}
+
+/// A text that may be a secret, so it is never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(pub(crate) String);
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("(not shown)")
+    }
+}
+
+impl Secret {
+    /// The text; for the one who needs it.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Server {
+    /// The digest of where calls go: of the URL, or of the program and its
+    /// arguments, each ended by a NUL. Credentials and variables are not in it.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        match &self.transport {
+            Transport::Http { url, .. } => Digest::of(&[b"http\0", url.to_string().as_bytes()]),
+            Transport::Stdio { program, arguments, .. } => {
+                let mut text = Vec::new();
+                for part in std::iter::once(program).chain(arguments) {
+                    text.extend_from_slice(part.as_bytes());
+                    text.push(0);
+                }
+                Digest::of(&[b"stdio\0", &text])
+            }
+        }
+    }
+}
+
+impl Config {
+    /// Reads the file at `path`.
+    ///
+    /// # Errors
+    /// [`ConfigError`] with the file, the line and what to write instead.
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| ConfigError::unreadable(path, &source))?;
+        let folder = path.parent().unwrap_or_else(|| Path::new("."));
+        Self::parse(&text, folder).map_err(|error| error.in_file(path))
+    }
+
+    /// Reads a configuration from its text; relative paths start at `folder`.
+    ///
+    /// # Errors
+    /// [`ConfigError`].
+    pub fn parse(text: &str, folder: &Path) -> Result<Self, ConfigError> {
+        let file: file::File = toml::from_str(text).map_err(|error| error::syntax(text, &error))?;
+        check::config(file, folder)
+    }
+}

@@ -1,0 +1,93 @@
+//! Requests that are no tool call, answered by the gateway itself.
+
+use axum::response::Response;
+use countersign_canon::{Code, Document, Limits, Refusal, Request};
+use countersign_mcp::headers::SESSION_ID;
+use countersign_mcp::{ErrorCode, Problem, Revision, client, envelope, server};
+use http::HeaderValue;
+
+use super::respond;
+use crate::catalog::Need;
+use crate::delivery::Reply;
+use crate::pipeline::{Arrival, unread, unread_because};
+use crate::session::Session;
+use crate::state::Gateway;
+use crate::upstream::IDENTITY;
+
+/// Answers a request, or says truthfully that it is not supported.
+pub(super) async fn answer(
+    gateway: &Gateway,
+    arrival: Arrival,
+    revision: Revision,
+    request: &Request,
+) -> Response {
+    let sessions = revision.has_sessions();
+    let result = match request.method.as_str() {
+        "initialize" if sessions => return initialize(gateway, arrival, request).await,
+        "ping" if sessions => b"{}".to_vec(),
+        "server/discover" if !sessions => server::discovered(IDENTITY),
+        "tools/list" => match list(gateway, &arrival, revision, request).await {
+            Ok(result) => result,
+            Err(problem) => {
+                let refused = unread_because(gateway, &arrival, problem).await;
+                return respond::reply(refused.reply(Some(&request.id)));
+            }
+        },
+        _ => {
+            let refused = unread(gateway, &arrival, ErrorCode::MethodNotSupported).await;
+            return respond::reply(refused.reply(Some(&request.id)));
+        }
+    };
+    respond::reply(Reply::ok(envelope::result(&request.id, &result)))
+}
+
+async fn initialize(gateway: &Gateway, arrival: Arrival, request: &Request) -> Response {
+    let read = request.params.as_deref().and_then(client::initialize);
+    let Some(read) = read else {
+        let problem = malformed("/params", "`initialize` lacks what it must say");
+        let refused = unread_because(gateway, &arrival, problem).await;
+        return respond::reply(refused.reply(Some(&request.id)));
+    };
+    let environment = &gateway.environment;
+    let (Ok(id), Ok(secret)) = (environment.session_id(), environment.session_secret()) else {
+        return respond::problem(&Problem::new(ErrorCode::Internal));
+    };
+    let (agent, server) = (arrival.agent.clone(), arrival.server.name.clone());
+    let session = Session::new(id, agent, server, read.revision, read.context);
+    if !gateway.sessions.open(&secret, session) {
+        let refused = unread(gateway, &arrival, ErrorCode::Overloaded).await;
+        return respond::reply(refused.reply(Some(&request.id)));
+    }
+    let result = server::initialized(read.revision, IDENTITY);
+    let mut response = respond::reply(Reply::ok(envelope::result(&request.id, &result)));
+    if let Ok(mut value) = HeaderValue::from_str(&secret) {
+        value.set_sensitive(true);
+        response.headers_mut().insert(SESSION_ID, value);
+    }
+    response
+}
+
+async fn list(
+    gateway: &Gateway,
+    arrival: &Arrival,
+    revision: Revision,
+    request: &Request,
+) -> Result<Vec<u8>, Problem> {
+    let params = request.params.as_deref().unwrap_or(b"{}");
+    let asks_for_a_page = Document::read(params, Limits::STANDARD)
+        .is_ok_and(|document| document.root().get("cursor").is_some());
+    if asks_for_a_page {
+        return Err(malformed("/params/cursor", "no such cursor was given"));
+    }
+    let listing = gateway
+        .tools(&arrival.server, &arrival.agent, Need::List)
+        .await
+        .map_err(|_| Problem::new(ErrorCode::UpstreamUnavailable))?;
+    let tools = listing.tools().iter().map(|tool| tool.description.as_slice());
+    Ok(server::tools(revision, tools))
+}
+
+fn malformed(pointer: &str, why: &'static str) -> Problem {
+    let refusal = Refusal { code: Code::Params, pointer: pointer.to_owned(), offset: 0 };
+    Problem::not_admitted(refusal).because(why)
+}

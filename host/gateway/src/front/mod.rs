@@ -1,0 +1,108 @@
+//! What agents connect to: Streamable HTTP at `/mcp/{server}`.
+//!
+//! The front reads HTTP and nothing of the message; `post` takes one request
+//! through authentication and admission to whoever answers it.
+
+mod accept;
+mod body;
+mod guard;
+pub(crate) mod listener;
+mod methods;
+mod post;
+mod respond;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Path, Request, State};
+use axum::middleware::from_fn_with_state;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{any, get};
+use countersign_mcp::{ErrorCode, Headers, Problem, Revision};
+use http::{HeaderValue, Method, StatusCode, header};
+
+use crate::state::Gateway;
+pub(crate) use guard::Allowed;
+
+/// All routes of the agents' listener.
+pub(crate) fn router(gateway: Arc<Gateway>, allowed: Allowed) -> Router {
+    Router::new()
+        .route("/mcp", any(only))
+        .route("/mcp/{server}", any(named))
+        .route("/healthz", get(|| async { "ok\n" }))
+        .route("/readyz", get(ready))
+        .with_state(gateway)
+        .layer(from_fn_with_state(Arc::new(allowed), guard::check))
+}
+
+async fn only(State(gateway): State<Arc<Gateway>>, request: Request) -> Response {
+    mcp(gateway, None, request).await
+}
+
+async fn named(
+    State(gateway): State<Arc<Gateway>>,
+    Path(server): Path<String>,
+    request: Request,
+) -> Response {
+    mcp(gateway, Some(server), request).await
+}
+
+async fn mcp(gateway: Arc<Gateway>, server: Option<String>, request: Request) -> Response {
+    match *request.method() {
+        Method::POST => post::post(gateway, server.as_deref(), request).await,
+        Method::DELETE => delete(&gateway, server.as_deref(), &request),
+        // No stream of the server's own is offered, as a 405 says.
+        _ => not_allowed(),
+    }
+}
+
+/// Ends a session.
+fn delete(gateway: &Gateway, server: Option<&str>, request: &Request) -> Response {
+    let Ok(agent) = gateway.identities.authenticate(request.headers()) else {
+        return unauthenticated();
+    };
+    let Ok(headers) = Headers::read(request.headers()) else {
+        return respond::problem(&Problem::new(ErrorCode::HeaderMismatch));
+    };
+    if headers.version.is_some_and(|revision| !revision.has_sessions()) {
+        return not_allowed();
+    }
+    let ended = gateway.server(server).is_some_and(|server| {
+        let secret = headers.session.as_deref();
+        secret.is_some_and(|secret| gateway.sessions.end(secret, &agent, &server.name))
+    });
+    if ended {
+        StatusCode::NO_CONTENT.into_response()
+    } else {
+        respond::problem(&Problem::new(ErrorCode::UnknownSession))
+    }
+}
+
+/// Whether calls are admitted; nothing is told of why not.
+async fn ready(State(gateway): State<Arc<Gateway>>) -> Response {
+    let ready = !gateway.running.is_draining()
+        && !gateway.ledger.failed()
+        && !gateway.ledger.rolled_back();
+    if ready {
+        "ready\n".into_response()
+    } else {
+        (StatusCode::SERVICE_UNAVAILABLE, "not ready\n").into_response()
+    }
+}
+
+fn not_allowed() -> Response {
+    let mut response = respond::problem(&Problem::new(ErrorCode::MethodNotAllowed));
+    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST, DELETE"));
+    response
+}
+
+fn unauthenticated() -> Response {
+    let mut response = respond::problem(&Problem::new(ErrorCode::Unauthenticated));
+    response
+        .headers_mut()
+        .insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    response
+}
+
+/// The revision under which a problem is answered whose request named none.
+const UNSTATED: Revision = Revision::R2025_03_26;

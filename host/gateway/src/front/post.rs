@@ -1,0 +1,300 @@
+//! One POST, from its headers to whoever answers it.
+//!
+//! 1. who is calling, and may they call so often;
+//! 2. the body, whole and as it arrived;
+//! 3. admit;
+//! 4. do headers, message and session tell one story;
+//! 5. a call goes its way in a task of its own, so that a client that goes away
+//!    takes nothing with it; everything else is answered here.
+
+use std::sync::Arc;
+
+use axum::extract::Request;
+use axum::response::Response;
+use bytes::Bytes;
+use countersign_canon::{Admitted, Call, Code, Document, Id, Limits, Refusal};
+use countersign_evidence::{Agent, Draft, ExecutionId, Kind, RefusalCode, WorkflowId};
+use countersign_ledger::InForce;
+use countersign_mcp::client::{Mirrored, REPLY};
+use countersign_mcp::conformity::{self, MessageFacts};
+use countersign_mcp::{ErrorCode, HeaderFault, Headers, Problem, Revision};
+use http::StatusCode;
+
+use super::accept::Accepts;
+use super::{body, methods, respond, unauthenticated};
+use crate::delivery;
+use crate::pipeline::{self, Arrival, Attempt, Bound, admit::admit, fault, interpret};
+use crate::pipeline::{unread, unread_because};
+use crate::state::Gateway;
+
+pub(super) async fn post(
+    gateway: Arc<Gateway>,
+    server: Option<&str>,
+    request: Request,
+) -> Response {
+    let (head, body) = request.into_parts();
+    let Ok(agent) = gateway.identities.authenticate(&head.headers) else {
+        return unauthenticated();
+    };
+    if let Some(refused) = throttled(&gateway, &agent) {
+        return refused;
+    }
+    let arrival = match arrive(&gateway, agent, server).await {
+        Ok(arrival) => arrival,
+        Err(refused) => return refused,
+    };
+    let accepts = Accepts::read(&head.headers);
+    let early = if accepts.nothing() {
+        Some(ErrorCode::NotAcceptable)
+    } else if !body::is_plain_json(&head.headers) {
+        Some(ErrorCode::UnsupportedMediaType)
+    } else {
+        None
+    };
+    if let Some(code) = early {
+        return respond::reply(unread(&gateway, &arrival, code).await.reply(None));
+    }
+    let message = match body::read(body, gateway.body_timeout).await {
+        Ok(message) => message,
+        Err(problem) => {
+            let large = matches!(problem.code(), ErrorCode::NotAdmitted(Code::Limit));
+            let mut reply = unread_because(&gateway, &arrival, problem).await.reply(None);
+            if large {
+                reply.status = StatusCode::PAYLOAD_TOO_LARGE;
+            }
+            return respond::reply(reply);
+        }
+    };
+    let admitted = match admit(gateway.profiles.default(), &message).await {
+        Ok(Ok(admitted)) => admitted,
+        Ok(Err(refusal)) => {
+            let id = id_of(&refusal, &message);
+            let problem = Problem::not_admitted(refusal);
+            let refused = unread_because(&gateway, &arrival, problem).await;
+            return respond::reply(refused.reply(id.as_ref()));
+        }
+        Err(said) => return respond::reply(fault(&gateway, &arrival, &said).await.reply(None)),
+    };
+    let received = Received { gateway, arrival, accepts, message };
+    received.dispatch(Headers::read(&head.headers), admitted).await
+}
+
+/// More requests than the agent's rate, or none at all any more; counted, so
+/// that nobody can fill the log.
+fn throttled(gateway: &Gateway, agent: &Agent) -> Option<Response> {
+    let now = gateway.environment.monotonic();
+    let code = if gateway.running.is_draining() {
+        ErrorCode::ShuttingDown
+    } else if !gateway.limits.within_rate(agent, now) {
+        ErrorCode::RateLimited
+    } else {
+        return None;
+    };
+    gateway.suppressed.count(agent, code, gateway.environment.now());
+    let mut problem = Problem::new(code);
+    problem.retry_after_ms = Some(1_000);
+    Some(respond::problem(&problem))
+}
+
+/// Names the attempt and finds its server.
+async fn arrive(
+    gateway: &Gateway,
+    agent: Agent,
+    server: Option<&str>,
+) -> Result<Arrival, Response> {
+    let Ok(call_id) = gateway.environment.call_id() else {
+        return Err(respond::problem(&Problem::new(ErrorCode::Internal)));
+    };
+    let at = gateway.environment.now();
+    let Some(server) = gateway.server(server).map(Arc::clone) else {
+        let mut draft = Draft::new(Kind::Refusal, at);
+        draft.call_id = Some(call_id);
+        draft.agent = Some(agent.clone());
+        draft.refusal = RefusalCode::new(ErrorCode::UnknownServer.as_str()).ok();
+        if gateway.ledger.append(draft, InForce::Unchanged).await.is_err() {
+            gateway.suppressed.count(&agent, ErrorCode::UnknownServer, at);
+        }
+        return Err(respond::problem(&Problem::new(ErrorCode::UnknownServer)));
+    };
+    Ok(Arrival { call_id, agent, server, session: None, revision: None, at })
+}
+
+/// The id of a message that is a request but not admitted: known where the
+/// envelope was read, so that the client can tell which request was refused.
+fn id_of(refusal: &Refusal, message: &[u8]) -> Option<Id> {
+    if refusal.code <= Code::Envelope {
+        return None;
+    }
+    let document = Document::read(message, Limits::STANDARD).ok()?;
+    let id = document.root().get("id")?;
+    id.integer().map(Id::Number).or_else(|| Some(Id::Text(id.text()?.into_owned())))
+}
+
+/// A message that was admitted.
+struct Received {
+    gateway: Arc<Gateway>,
+    arrival: Arrival,
+    accepts: Accepts,
+    message: Bytes,
+}
+
+impl Received {
+    async fn dispatch(
+        mut self,
+        headers: Result<Headers, HeaderFault>,
+        admitted: Admitted,
+    ) -> Response {
+        let id = match &admitted {
+            Admitted::Call(call) => Some(call.id.clone()),
+            Admitted::Request(request) => Some(request.id.clone()),
+            Admitted::Notification(_) | Admitted::Reply(_) => None,
+        };
+        let headers = match headers {
+            Ok(headers) => headers,
+            Err(fault) => return self.header_fault(&fault, id.as_ref()).await,
+        };
+        match admitted {
+            Admitted::Call(call) => {
+                let bound = match interpret(self.gateway.profiles.default(), &call).await {
+                    Ok(Ok(bound)) => bound,
+                    // A profile that refuses its own action is at fault too.
+                    Ok(Err(_)) => return self.refuse(ErrorCode::ProfileFault, id.as_ref()).await,
+                    Err(said) => {
+                        let refused = fault(&self.gateway, &self.arrival, &said).await;
+                        return respond::reply(refused.reply(id.as_ref()));
+                    }
+                };
+                let mirrored = Mirrored::of_call(&bound.interpreted.tool, &call.client);
+                let facts = mirrored.facts("tools/call", true);
+                match self.settle_revision(&headers, &facts) {
+                    Ok(revision) => self.call(headers, revision, call, bound).await,
+                    Err(problem) => self.refuse_because(problem, id.as_ref()).await,
+                }
+            }
+            Admitted::Request(request) => {
+                let mirrored = Mirrored::of_params(&request.method, request.params.as_deref());
+                let facts = mirrored.facts(&request.method, true);
+                match self.settle_revision(&headers, &facts) {
+                    Ok(revision) => {
+                        methods::answer(&self.gateway, self.arrival, revision, &request).await
+                    }
+                    Err(problem) => self.refuse_because(problem, id.as_ref()).await,
+                }
+            }
+            Admitted::Notification(said) => {
+                let mirrored = Mirrored::of_params(&said.method, said.params.as_deref());
+                let facts = mirrored.facts(&said.method, false);
+                match self.settle_revision(&headers, &facts) {
+                    Ok(_) => respond::accepted(),
+                    Err(problem) => self.refuse_because(problem, None).await,
+                }
+            }
+            Admitted::Reply(_) => match self.settle_revision(&headers, &REPLY) {
+                // Nothing is ever asked of a client.
+                Ok(_) => self.refuse(ErrorCode::UnsolicitedReply, None).await,
+                Err(problem) => self.refuse_because(problem, None).await,
+            },
+        }
+    }
+
+    /// Finds the session and the revision; both are then part of the arrival.
+    fn settle_revision(
+        &mut self,
+        headers: &Headers,
+        facts: &MessageFacts<'_>,
+    ) -> Result<Revision, Problem> {
+        let stated = headers.version.unwrap_or(super::UNSTATED);
+        self.arrival.revision = Some(stated);
+        let opening = facts.method == Some("initialize");
+        if stated.has_sessions() && !opening {
+            let secret = headers.session.as_deref();
+            let found = secret.map(|secret| {
+                let Arrival { agent, server, .. } = &self.arrival;
+                self.gateway.sessions.find(secret, agent, &server.name)
+            });
+            match found {
+                Some(None) => return Err(Problem::new(ErrorCode::UnknownSession)),
+                Some(Some(session)) => self.arrival.session = Some(session),
+                None => {}
+            }
+        }
+        let agreed = self.arrival.session.as_ref().map(|session| session.revision);
+        let revision = conformity::revision(headers, facts, agreed)
+            .map_err(|misfit| Problem::new(misfit.code()).because(misfit.problem()))?;
+        if revision.has_sessions() && !opening && self.arrival.session.is_none() {
+            return Err(Problem::new(ErrorCode::SessionRequired));
+        }
+        Ok(revision)
+    }
+
+    async fn call(
+        self,
+        headers: Headers,
+        revision: Revision,
+        call: Call,
+        bound: Bound,
+    ) -> Response {
+        let has_task = bound.interpreted.view.root().get("task").is_some();
+        if has_task && !revision.has_tasks() || call.continuation.is_some() && !revision.has_rounds()
+        {
+            let pointer = if has_task { "/params/task" } else { "/params" };
+            let problem = Problem::not_admitted(Refusal {
+                code: Code::Params,
+                pointer: pointer.to_owned(),
+                offset: u32::try_from(self.message.len()).unwrap_or(u32::MAX),
+            })
+            .because("not part of this protocol version");
+            return self.refuse_because(problem, Some(&call.id)).await;
+        }
+        let claim = match &self.arrival.session {
+            None => None,
+            Some(session) => match session.claim(&call.id) {
+                Some(claim) => Some(claim),
+                None => return self.refuse(ErrorCode::DuplicateId, Some(&call.id)).await,
+            },
+        };
+        let Some(alive) = self.gateway.running.enter() else {
+            return self.refuse(ErrorCode::ShuttingDown, Some(&call.id)).await;
+        };
+        let context = match &self.arrival.session {
+            Some(session) => session.context.clone(),
+            None => call.client,
+        };
+        let attempt = Attempt {
+            revision,
+            headers,
+            message: self.message,
+            id: call.id,
+            // INVARIANT: the profile admits only what these types hold.
+            execution_id: call.execution_id.and_then(|id| ExecutionId::new(&id).ok()),
+            workflow_id: call.workflow_id.and_then(|id| WorkflowId::new(&id).ok()),
+            context,
+            transport: call.transport,
+            bound,
+            arrival: self.arrival,
+        };
+        let (outbox, inbox) = delivery::channel();
+        let gateway = self.gateway;
+        tokio::spawn(async move {
+            pipeline::run(&gateway, attempt, outbox).await;
+            drop((claim, alive));
+        });
+        respond::deliver(inbox, self.accepts).await
+    }
+
+    async fn header_fault(&self, fault: &HeaderFault, id: Option<&Id>) -> Response {
+        let mut problem = Problem::new(fault.code());
+        if let HeaderFault::UnsupportedVersion { requested } = fault {
+            problem.requested_version = Some(requested.clone());
+        }
+        self.refuse_because(problem, id).await
+    }
+
+    async fn refuse(&self, code: ErrorCode, id: Option<&Id>) -> Response {
+        respond::reply(unread(&self.gateway, &self.arrival, code).await.reply(id))
+    }
+
+    async fn refuse_because(&self, problem: Problem, id: Option<&Id>) -> Response {
+        respond::reply(unread_because(&self.gateway, &self.arrival, problem).await.reply(id))
+    }
+}

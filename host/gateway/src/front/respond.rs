@@ -1,0 +1,135 @@
+//! An answer as HTTP: one JSON document, or a stream of events.
+//!
+//! JSON where the answer is there before anything else has to be said; a
+//! stream where progress comes first, or the answer lets itself be waited for.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use countersign_mcp::{Problem, sse};
+use http::{HeaderValue, StatusCode, header};
+use hyper::body::Frame;
+use tokio::sync::oneshot;
+use tokio::time::{Interval, MissedTickBehavior};
+
+use super::UNSTATED;
+use super::accept::Accepts;
+use crate::delivery::{Inbox, Reply};
+
+/// An answer that takes longer is streamed, so that the client sees headers.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// A comment keeps a quiet stream open this often.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// A problem without an id, from before any message was read.
+pub(super) fn problem(problem: &Problem) -> Response {
+    reply(Reply {
+        status: problem.code().status(UNSTATED),
+        body: problem.response(None),
+        retry_after_ms: problem.retry_after_ms,
+    })
+}
+
+/// One JSON document.
+pub(super) fn reply(reply: Reply) -> Response {
+    let mut response = Response::new(Body::from(reply.body));
+    *response.status_mut() = reply.status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if let Some(ms) = reply.retry_after_ms {
+        headers.insert(header::RETRY_AFTER, HeaderValue::from(ms.div_ceil(1_000)));
+    }
+    response
+}
+
+/// Says that a message was taken and has no answer.
+pub(super) fn accepted() -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::ACCEPTED;
+    response
+}
+
+/// Delivers what a call's task sends.
+pub(super) async fn deliver(mut inbox: Inbox, accepts: Accepts) -> Response {
+    if !accepts.events {
+        return match inbox.last.await {
+            Ok(last) => reply(last),
+            Err(_) => broken(),
+        };
+    }
+    let first = tokio::select! {
+        biased;
+        last = &mut inbox.last, if accepts.json => {
+            return last.map_or_else(|_| broken(), reply);
+        }
+        Some(event) = inbox.events.recv() => Some(event),
+        () = tokio::time::sleep(PATIENCE) => None,
+    };
+    let mut response = Response::new(Body::new(Events::new(inbox, first)));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+/// The task ended without an answer, which it never does unless it panicked.
+fn broken() -> Response {
+    problem(&Problem::new(countersign_mcp::ErrorCode::Internal))
+}
+
+/// The stream of one request: progress, heartbeats, and the last answer.
+struct Events {
+    inbox: Option<Inbox>,
+    first: Option<Vec<u8>>,
+    heartbeat: Interval,
+}
+
+impl Events {
+    fn new(inbox: Inbox, first: Option<Vec<u8>>) -> Self {
+        let mut heartbeat = tokio::time::interval(HEARTBEAT);
+        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        heartbeat.reset();
+        Self { inbox: Some(inbox), first, heartbeat }
+    }
+
+    fn next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
+        let mut out = Vec::new();
+        if let Some(first) = self.first.take() {
+            sse::event(&mut out, None, &first);
+            return Poll::Ready(Some(out));
+        }
+        let Some(inbox) = &mut self.inbox else { return Poll::Ready(None) };
+        if let Poll::Ready(Some(event)) = inbox.events.poll_recv(cx) {
+            sse::event(&mut out, None, &event);
+            return Poll::Ready(Some(out));
+        }
+        if let Poll::Ready(last) = Pin::new(&mut inbox.last).poll(cx) {
+            self.inbox = None;
+            let Ok(last): Result<Reply, oneshot::error::RecvError> = last else {
+                return Poll::Ready(None);
+            };
+            sse::event(&mut out, None, &last.body);
+            return Poll::Ready(Some(out));
+        }
+        ready!(self.heartbeat.poll_tick(cx));
+        sse::comment(&mut out);
+        Poll::Ready(Some(out))
+    }
+}
+
+impl hyper::body::Body for Events {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        self.next(cx).map(|bytes| bytes.map(|bytes| Ok(Frame::data(Bytes::from(bytes)))))
+    }
+}

@@ -1,0 +1,165 @@
+//! Bounds on what runs at once and how often, each refused with a code.
+//!
+//! A call counts from its reservation to its settlement, so that repeats are
+//! classified and not turned away.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use countersign_evidence::{Agent, ServerName};
+
+use crate::config;
+
+/// The counters of one gateway.
+#[derive(Debug)]
+pub(crate) struct Limits {
+    bounds: config::Limits,
+    running: Mutex<Running>,
+    rates: Mutex<HashMap<Agent, Bucket>>,
+}
+
+#[derive(Debug, Default)]
+struct Running {
+    all: usize,
+    servers: HashMap<ServerName, usize>,
+    agents: HashMap<Agent, usize>,
+}
+
+/// A place among the calls in flight; given back when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Place {
+    limits: Arc<Limits>,
+    agent: Agent,
+    server: ServerName,
+}
+
+/// Thousandths of a request, and when they were counted.
+#[derive(Debug)]
+struct Bucket {
+    tokens_milli: u64,
+    at: Duration,
+}
+
+/// Buckets of agents that were idle are forgotten when there are this many.
+const MOST_BUCKETS: usize = 10_000;
+
+impl Limits {
+    /// Counters at rest.
+    #[must_use]
+    pub(crate) fn new(bounds: config::Limits) -> Self {
+        Self { bounds, running: Mutex::default(), rates: Mutex::default() }
+    }
+
+    /// Takes one request off an agent's rate; answers whether there was one
+    /// left. `now` is monotonic.
+    pub(crate) fn within_rate(&self, agent: &Agent, now: Duration) -> bool {
+        let full = u64::from(self.bounds.burst) * 1_000;
+        let per_ms = u64::from(self.bounds.requests_per_second);
+        let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
+        let filled = |bucket: &Bucket| {
+            let ms = u64::try_from(now.saturating_sub(bucket.at).as_millis()).unwrap_or(u64::MAX);
+            bucket.tokens_milli.saturating_add(ms.saturating_mul(per_ms)).min(full)
+        };
+        if rates.len() >= MOST_BUCKETS && !rates.contains_key(agent) {
+            rates.retain(|_, bucket| filled(bucket) < full);
+        }
+        let bucket =
+            rates.entry(agent.clone()).or_insert(Bucket { tokens_milli: full, at: now });
+        let tokens = filled(bucket);
+        // Whole milliseconds only, so that what is left of one is not lost.
+        if tokens != bucket.tokens_milli {
+            bucket.at = now;
+        }
+        let left = tokens.checked_sub(1_000);
+        bucket.tokens_milli = left.unwrap_or(tokens);
+        left.is_some()
+    }
+
+    /// Takes a place among the calls in flight; none where all are taken.
+    #[must_use]
+    pub(crate) fn place(self: &Arc<Self>, agent: &Agent, server: &ServerName) -> Option<Place> {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let by_server = running.servers.get(server).copied().unwrap_or_default();
+        let by_agent = running.agents.get(agent).copied().unwrap_or_default();
+        if running.all >= self.bounds.calls
+            || by_server >= self.bounds.calls_per_server
+            || by_agent >= self.bounds.calls_per_agent
+        {
+            return None;
+        }
+        running.all += 1;
+        *running.servers.entry(server.clone()).or_default() += 1;
+        *running.agents.entry(agent.clone()).or_default() += 1;
+        drop(running);
+        Some(Place { limits: Arc::clone(self), agent: agent.clone(), server: server.clone() })
+    }
+
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut running = self.limits.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.all = running.all.saturating_sub(1);
+        release(&mut running.servers, &self.server);
+        release(&mut running.agents, &self.agent);
+    }
+}
+
+fn release<K: std::hash::Hash + Eq>(counts: &mut HashMap<K, usize>, key: &K) {
+    if let Some(count) = counts.get_mut(key) {
+        *count = count.saturating_sub(1);
+        if *count == 0 {
+            counts.remove(key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agent(subject: &str) -> Agent {
+        Agent { method: "token".into(), issuer: String::new(), subject: subject.into() }
+    }
+
+    fn limits() -> Arc<Limits> {
+        Arc::new(Limits::new(config::Limits {
+            calls: 3,
+            calls_per_server: 2,
+            calls_per_agent: 2,
+            requests_per_second: 10,
+            burst: 2,
+            sessions: 1,
+            connections: 1,
+            body_timeout: Duration::ZERO,
+            drain: Duration::ZERO,
+        }))
+    }
+
+    #[test]
+    fn a_place_is_bounded_in_all_for_each_server_and_for_each_agent_and_comes_back() {
+        let limits = limits();
+        let (x, y): (ServerName, ServerName) = ("x".parse().unwrap(), "y".parse().unwrap());
+        let first = limits.place(&agent("a"), &x).unwrap();
+        let _second = limits.place(&agent("a"), &y).unwrap();
+        assert!(limits.place(&agent("a"), &y).is_none(), "two of one agent");
+        let _third = limits.place(&agent("b"), &x).unwrap();
+        assert!(limits.place(&agent("c"), &y).is_none(), "three in all");
+        drop(first);
+        assert!(limits.place(&agent("c"), &x).is_some());
+    }
+
+    #[test]
+    fn a_rate_lets_a_burst_pass_and_then_one_for_each_interval() {
+        let limits = limits();
+        let at = Duration::from_millis;
+        let passed = |ms| limits.within_rate(&agent("a"), at(ms));
+        assert!(passed(0) && passed(0));
+        assert!(!passed(0));
+        assert!(!passed(99));
+        assert!(passed(100));
+        assert!(!passed(101));
+        assert!(limits.within_rate(&agent("b"), at(101)), "another agent has its own");
+    }
+}

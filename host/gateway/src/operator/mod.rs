@@ -1,0 +1,80 @@
+//! The operator's way in: a Unix socket in a folder that its owner alone may
+//! enter. Operators authenticate apart from agents: by being able to open it.
+//!
+//! `server` answers, `client` asks; the command line uses the client while a
+//! gateway runs. A selection travels as lines of text.
+
+mod client;
+mod server;
+
+use countersign_evidence::{Agent, CallId, ExecutionId, WorkflowId};
+use countersign_ledger::Selection;
+
+pub use client::{OperatorError, export};
+pub(crate) use server::{Listening, serve};
+
+/// The name of the socket in its folder.
+const SOCKET: &str = "socket";
+
+/// A selection as lines; none where a value holds a line end.
+fn to_text(selection: &Selection) -> Option<String> {
+    let agent = |agent: &Agent| vec![agent.method.clone(), agent.issuer.clone(), agent.subject.clone()];
+    let lines = match selection {
+        Selection::All => vec!["all".to_owned()],
+        Selection::Execution(of, id) => {
+            [vec!["execution".to_owned()], agent(of), vec![id.to_string()]].concat()
+        }
+        Selection::Call(id) => vec!["call".to_owned(), id.to_string()],
+        Selection::Agent(of) => [vec!["agent".to_owned()], agent(of)].concat(),
+        Selection::Workflow(id) => vec!["workflow".to_owned(), id.to_string()],
+        Selection::Time(from, to) => vec!["time".to_owned(), from.to_string(), to.to_string()],
+    };
+    let whole = lines.iter().all(|line| !line.contains('\n'));
+    whole.then(|| lines.join("\n"))
+}
+
+fn from_text(text: &str) -> Option<Selection> {
+    let lines: Vec<&str> = text.split('\n').collect();
+    let agent = |method: &str, issuer: &str, subject: &str| Agent {
+        method: method.to_owned(),
+        issuer: issuer.to_owned(),
+        subject: subject.to_owned(),
+    };
+    Some(match *lines.as_slice() {
+        ["all"] => Selection::All,
+        ["execution", method, issuer, subject, id] => {
+            Selection::Execution(agent(method, issuer, subject), ExecutionId::new(id).ok()?)
+        }
+        ["call", id] => Selection::Call(CallId::new(id).ok()?),
+        ["agent", method, issuer, subject] => Selection::Agent(agent(method, issuer, subject)),
+        ["workflow", id] => Selection::Workflow(WorkflowId::new(id).ok()?),
+        ["time", from, to] => Selection::Time(from.parse().ok()?, to.parse().ok()?),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_selection_reads_back_and_a_line_end_is_no_part_of_one() {
+        let agent =
+            Agent { method: "token".into(), issuer: String::new(), subject: "a b".into() };
+        for selection in [
+            Selection::All,
+            Selection::Execution(agent.clone(), "e-1".parse().unwrap()),
+            Selection::Call("c-1".parse().unwrap()),
+            Selection::Agent(agent.clone()),
+            Selection::Workflow("w".parse().unwrap()),
+            Selection::Time(-5, 7),
+        ] {
+            assert_eq!(from_text(&to_text(&selection).unwrap()), Some(selection));
+        }
+        let broken = Agent { subject: "a\nb".into(), ..agent };
+        assert_eq!(to_text(&Selection::Agent(broken)), None);
+        for text in ["", "everything", "call\n", "time\n1"] {
+            assert_eq!(from_text(text), None, "{text:?}");
+        }
+    }
+}

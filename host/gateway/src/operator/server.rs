@@ -1,0 +1,179 @@
+//! Answers the operator of a running gateway.
+
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::post;
+use bytes::Bytes;
+use http::StatusCode;
+use hyper::body::Frame;
+use hyper_util::rt::TokioIo;
+use hyper_util::service::TowerToHyperService;
+use thiserror::Error;
+use tokio::net::UnixListener;
+use tokio::sync::{mpsc, watch};
+
+use super::{SOCKET, from_text};
+use crate::environment::Environment;
+use crate::export::{self, Source};
+
+/// Chunks of a bundle that wait for a slow reader.
+const MOST_CHUNKS: usize = 16;
+const CHUNK_BYTES: usize = 64 * 1024;
+
+/// Why there is no way in.
+#[derive(Debug, Error)]
+pub(crate) enum SocketError {
+    /// The file system does not let it be made.
+    #[error("the operator's socket in `{}` cannot be made: {source}", folder.display())]
+    Io {
+        /// The folder.
+        folder: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Others than its owner may enter the folder.
+    #[error("the operator's folder `{}` is open to others than its owner (mode {mode:04o})", folder.display())]
+    Permissions {
+        /// The folder.
+        folder: PathBuf,
+        /// Its permission bits.
+        mode: u32,
+    },
+}
+
+/// A socket that is listened on; its file goes away with it.
+pub(crate) struct Listening {
+    listener: UnixListener,
+    path: PathBuf,
+}
+
+impl Listening {
+    /// Makes the folder and the socket. Call it with the ledger's lock in hand:
+    /// a socket that is there already is then a dead gateway's.
+    pub(crate) fn open(folder: &Path) -> Result<Self, SocketError> {
+        let failed = |source| SocketError::Io { folder: folder.to_owned(), source };
+        match fs::DirBuilder::new().mode(0o700).create(folder) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),
+            _ => {}
+        }
+        let mode = fs::metadata(folder).map_err(failed)?.permissions().mode() & 0o7777;
+        if mode & 0o077 != 0 {
+            return Err(SocketError::Permissions { folder: folder.to_owned(), mode });
+        }
+        let path = folder.join(SOCKET);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+            _ => {}
+        }
+        let listener = UnixListener::bind(&path).map_err(failed)?;
+        Ok(Self { listener, path })
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Answers until `draining` says otherwise.
+pub(crate) async fn serve(
+    listening: Listening,
+    source: Source,
+    environment: Environment,
+    mut draining: watch::Receiver<bool>,
+) {
+    let router =
+        Router::new().route("/export", post(export)).with_state((source, environment));
+    loop {
+        let stream = tokio::select! {
+            () = async { drop(draining.wait_for(|draining| *draining).await) } => return,
+            accepted = listening.listener.accept() => match accepted {
+                Ok((stream, _)) => stream,
+                Err(error) => {
+                    tracing::warn!("the operator's socket: {error}");
+                    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+                    continue;
+                }
+            },
+        };
+        let service = TowerToHyperService::new(router.clone());
+        tokio::spawn(async move {
+            let connection = hyper::server::conn::http1::Builder::new()
+                .serve_connection(TokioIo::new(stream), service);
+            let _: Result<(), hyper::Error> = connection.await;
+        });
+    }
+}
+
+async fn export(
+    State((source, environment)): State<(Source, Environment)>,
+    body: String,
+) -> Response {
+    let Some(selection) = from_text(&body) else {
+        return (StatusCode::BAD_REQUEST, "no such selection").into_response();
+    };
+    if let Err(error) = source.ledger.checkpoint().await {
+        return (StatusCode::SERVICE_UNAVAILABLE, error.to_string()).into_response();
+    }
+    let (sender, chunks) = mpsc::channel(MOST_CHUNKS);
+    tokio::task::spawn_blocking(move || {
+        let pipe = Pipe { sender: sender.clone(), held: Vec::with_capacity(CHUNK_BYTES) };
+        let written = export::write(&source, &selection, environment.now(), pipe)
+            .map_err(|error| error.to_string())
+            .and_then(|mut pipe| pipe.flush().map_err(|error| error.to_string()));
+        if let Err(error) = written {
+            tracing::error!("an export broke off: {error}");
+            let _ = sender.blocking_send(Err(io::Error::other(error)));
+        }
+    });
+    Response::new(Body::new(Chunks(chunks)))
+}
+
+/// Hands what is written on to the response.
+struct Pipe {
+    sender: mpsc::Sender<io::Result<Bytes>>,
+    held: Vec<u8>,
+}
+
+impl Write for Pipe {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.held.extend_from_slice(bytes);
+        if self.held.len() >= CHUNK_BYTES {
+            self.flush()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let chunk = std::mem::take(&mut self.held);
+        if chunk.is_empty() {
+            return Ok(());
+        }
+        let gone = |_| io::Error::from(io::ErrorKind::BrokenPipe);
+        self.sender.blocking_send(Ok(chunk.into())).map_err(gone)
+    }
+}
+
+/// A response's body, as chunks arrive. An error breaks the response off, so
+/// that a reader can tell half a bundle from a whole one.
+struct Chunks(mpsc::Receiver<io::Result<Bytes>>);
+
+impl hyper::body::Body for Chunks {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: std::pin::Pin<&mut Self>,
+        cx: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        self.0.poll_recv(cx).map(|chunk| chunk.map(|chunk| chunk.map(Frame::data)))
+    }
+}

@@ -1,0 +1,97 @@
+//! One authenticated request, and what its entry says of it.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use countersign_canon::{Id, preimage};
+use countersign_evidence::{
+    Agent, CallId, Draft, ExecutionId, ExecutionIdStatus, Kind, Target, Time, WorkflowId,
+};
+use countersign_mcp::{Headers, Revision};
+
+use super::Bound;
+use crate::session::Session;
+use crate::state::Server;
+
+/// An authenticated request whose message is not read yet, or is no call.
+#[derive(Clone, Debug)]
+pub(crate) struct Arrival {
+    pub(crate) call_id: CallId,
+    pub(crate) agent: Agent,
+    pub(crate) server: Arc<Server>,
+    pub(crate) session: Option<Arc<Session>>,
+    pub(crate) revision: Option<Revision>,
+    pub(crate) at: Time,
+}
+
+/// An attempt at a tool call.
+#[derive(Debug)]
+pub(crate) struct Attempt {
+    pub(crate) arrival: Arrival,
+    pub(crate) revision: Revision,
+    pub(crate) headers: Headers,
+    /// The raw bytes; kept only until classification has ended.
+    pub(crate) message: Bytes,
+    pub(crate) id: Id,
+    pub(crate) execution_id: Option<ExecutionId>,
+    pub(crate) workflow_id: Option<WorkflowId>,
+    /// The canonical client context.
+    pub(crate) context: Vec<u8>,
+    /// The canonical object of `progressToken` and `traceparent`.
+    pub(crate) transport: Vec<u8>,
+    pub(crate) bound: Bound,
+}
+
+impl Arrival {
+    /// What an entry says of an attempt of which nothing more is known.
+    pub(crate) fn draft(&self, kind: Kind) -> Draft {
+        let mut draft = Draft::new(kind, self.at);
+        draft.call_id = Some(self.call_id.clone());
+        draft.agent = Some(self.agent.clone());
+        draft.session_id = self.session.as_ref().map(|session| session.id.clone());
+        draft.revision = self.revision.map(|revision| revision.as_str().to_owned());
+        draft.server = Some(self.server.name.clone());
+        draft.server_digest = Some(self.server.digest);
+        draft.execution_id_status = Some(ExecutionIdStatus::Unread);
+        draft
+    }
+}
+
+impl Attempt {
+    /// Where the call goes.
+    pub(crate) fn target(&self) -> Target {
+        Target {
+            server: self.arrival.server.name.clone(),
+            server_digest: self.arrival.server.digest,
+            tool: self.bound.interpreted.tool.clone(),
+        }
+    }
+
+    /// What an entry says of it before it is decided.
+    pub(crate) fn draft(&self) -> Draft {
+        let bound = &self.bound;
+        let mut draft = self.arrival.draft(Kind::Admission);
+        draft.execution_id.clone_from(&self.execution_id);
+        draft.execution_id_status = Some(match self.execution_id {
+            Some(_) => ExecutionIdStatus::Present,
+            None => ExecutionIdStatus::Absent,
+        });
+        draft.workflow_id.clone_from(&self.workflow_id);
+        draft.client_digest = Some(preimage::client_context(&self.context));
+        // With sessions the request does not carry it, so the entry does.
+        draft.client = self
+            .arrival
+            .session
+            .as_ref()
+            .and_then(|_| String::from_utf8(self.context.clone()).ok());
+        draft.tool = Some(bound.interpreted.tool.clone());
+        draft.profile = Some(bound.profile.id().to_string());
+        draft.world = Some(bound.profile.world().to_owned());
+        draft.component = Some(bound.profile.component_digest());
+        draft.binding = Some(bound.interpreted.binding);
+        draft.continuation = bound.continuation.as_ref().map(|continuation| continuation.digest);
+        draft.request_state_presented =
+            bound.continuation.as_ref().and_then(|continuation| continuation.request_state);
+        draft
+    }
+}

@@ -1,0 +1,61 @@
+//! action → binding, tool and view.
+
+use countersign_canon::{Call, Digest, Refusal, preimage};
+use countersign_engine::{Fault, Interpreted, Profile};
+
+use super::admit::on_a_fitting_thread;
+
+/// A call under a profile: what everything from here on works from. Made by
+/// [`interpret`] alone.
+#[derive(Debug)]
+pub(crate) struct Bound {
+    pub(crate) profile: Profile,
+    pub(crate) action: Vec<u8>,
+    pub(crate) interpreted: Interpreted,
+    pub(crate) continuation: Option<Continuation>,
+}
+
+/// A continuation with its digests.
+#[derive(Clone, Debug)]
+pub(crate) struct Continuation {
+    pub(crate) canonical: Vec<u8>,
+    pub(crate) digest: Digest,
+    pub(crate) request_state: Option<Digest>,
+}
+
+/// Interprets the action of a call.
+///
+/// # Errors
+/// The outer error says that the profile gave no verdict; the inner one that
+/// it refuses an action of its own, which is a fault too, but a verdict.
+pub(crate) async fn interpret(
+    profile: &Profile,
+    call: &Call,
+) -> Result<Result<Bound, Refusal>, Fault> {
+    let (job, action) = (profile.clone(), call.action.clone());
+    let interpreted = on_a_fitting_thread(
+        call.action.len(),
+        move || job.interpret(&action),
+        || profile.interpret(&call.action),
+    )
+    .await?;
+    let interpreted = match interpreted {
+        Ok(interpreted) => interpreted,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    let continuation = call.continuation.as_ref().map(|continuation| Continuation {
+        digest: preimage::continuation(
+            profile.id(),
+            &interpreted.binding,
+            &continuation.canonical,
+        ),
+        request_state: continuation.request_state.as_deref().map(preimage::request_state),
+        canonical: continuation.canonical.clone(),
+    });
+    Ok(Ok(Bound {
+        profile: profile.clone(),
+        action: call.action.clone(),
+        interpreted,
+        continuation,
+    }))
+}

@@ -1,0 +1,102 @@
+//! token → what the upstream said.
+//!
+//! The body is spliced from the canonical action; what the gateway adds is its
+//! own id, its own progress token, and names under `countersign.dev/`.
+
+use countersign_canon::document::Item;
+use countersign_evidence::answer::{self as evidence, Form};
+use countersign_ledger::{Answer as Digested, Reserved, Token};
+use countersign_mcp::answer::ResultType;
+use countersign_mcp::envelope::{Additions, member_of, tool_call};
+use countersign_mcp::{Answer, incoming};
+
+use super::attempt::Attempt;
+use crate::delivery::Outbox;
+use crate::upstream::{Answer as Reply, Exchange, IDENTITY, Request};
+
+/// An invocation that has ended, with the token that is to be settled. Made by
+/// [`invoke`] alone.
+#[derive(Debug)]
+pub(super) struct Invoked {
+    pub(super) token: Token,
+    pub(super) exchange: Exchange<Answered>,
+}
+
+/// An answer, and what evidence says of it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Answered {
+    pub(super) answer: Answer,
+    pub(super) digested: Digested,
+}
+
+/// Sends the call, once.
+pub(super) async fn invoke(
+    attempt: &Attempt,
+    reserved: Box<Reserved>,
+    outbox: &Outbox,
+) -> Invoked {
+    let token = reserved.token;
+    let server = &attempt.arrival.server;
+    let upstream = &server.upstream;
+    let progress = member_of(&attempt.transport, "progressToken");
+    let body = |id: u64| {
+        let mut meta = Vec::new();
+        if progress.is_some() {
+            meta.push(("progressToken", id.to_string().into_bytes()));
+        }
+        if server.send_call_id {
+            let call_id = format!("\"{}\"", attempt.arrival.call_id).into_bytes();
+            meta.push(("countersign.dev/call_id", call_id));
+        }
+        if !upstream.revision().has_sessions() {
+            meta.extend(IDENTITY.meta(upstream.revision()));
+        }
+        let continuation = attempt.bound.continuation.as_ref().map(|c| c.canonical.as_slice());
+        // INVARIANT: the profile gave the action, and the engine checked it.
+        tool_call(id, &attempt.bound.action, &Additions { meta, continuation }).unwrap_or_default()
+    };
+    let request = Request {
+        method: "tools/call",
+        name: Some(&attempt.bound.interpreted.tool),
+        body: &body,
+        gate: Some(token.gate()),
+        progress: progress.map(|token| outbox.progress(token)),
+    };
+    let kind = if attempt.revision.has_sessions() { ResultType::AsIs } else { ResultType::Stated };
+    let rounds = upstream.revision().has_rounds() && attempt.revision.has_rounds();
+    let read = move |answer: Reply<'_>| read(answer, kind, rounds);
+    let exchange = upstream.exchange(&attempt.arrival.agent, request, read).await;
+    Invoked { token, exchange }
+}
+
+fn read(
+    answer: Reply<'_>,
+    kind: ResultType,
+    rounds: bool,
+) -> Option<Answered> {
+    let (form, item) = match answer {
+        Ok(result) => (Form::Result, result),
+        Err(error) => (Form::Error, error),
+    };
+    let answer = match form {
+        Form::Result => Answer::result(item, kind, rounds).ok()?,
+        Form::Error => Answer::error(item).ok()?,
+    };
+    if answer.removed() > 0 {
+        tracing::warn!(removed = answer.removed(), "an upstream used names of the gateway's own");
+    }
+    let digested = if answer.added() {
+        // What the caller holds is what is digested, so that it can compute it.
+        let whole = answer.without_receipt();
+        let document = incoming::read(&whole).ok()?;
+        digest(form, document.root())?
+    } else {
+        digest(form, item)?
+    };
+    Some(Answered { answer, digested })
+}
+
+fn digest(form: Form, item: Item<'_>) -> Option<Digested> {
+    let answer = evidence::Answer::of(form, item)?;
+    Some(Digested { digest: answer.digest(), bytes: answer.bytes() })
+}

@@ -1,0 +1,106 @@
+//! The way of a call, from admitted bytes to a delivered answer.
+//!
+//! ```text
+//! admit ─► interpret ─► classify ─► catalog ─► decide ─► reserve ─► invoke ─► settle ─► deliver
+//! ```
+//!
+//! Each arrow is one function with one owner, and each hands on a value that
+//! only it can make: nothing is decided without an interpretation, reserved
+//! without a permit, invoked without the ledger's token, or delivered without a
+//! settlement. The way turns back only to decide again, before anything is
+//! durable (`docs/spec/executions.md` §3 and §4).
+
+pub(crate) mod admit;
+mod attempt;
+mod catalog;
+mod classify;
+mod decide;
+mod deliver;
+mod interpret;
+mod invoke;
+mod refuse;
+mod reserve;
+mod settle;
+
+use countersign_mcp::{ErrorCode, Problem};
+
+pub(crate) use attempt::{Arrival, Attempt};
+pub(crate) use interpret::{Bound, interpret};
+pub(crate) use refuse::{fault, unread, unread_because};
+
+use crate::delivery::{Outbox, Reply};
+use crate::state::Gateway;
+use refuse::Refusing;
+use reserve::Outcome;
+
+/// Decisions that may have to be made again before one holds: each time the
+/// execution, the policies or a catalog have changed in between.
+const MOST_DECISIONS: usize = 8;
+
+/// Carries out a call to its end; the last answer goes to `outbox`.
+pub(crate) async fn run(gateway: &Gateway, attempt: Attempt, outbox: Outbox) {
+    let reply = way(gateway, attempt, &outbox).await;
+    outbox.finish(reply);
+}
+
+async fn way(gateway: &Gateway, mut attempt: Attempt, outbox: &Outbox) -> Reply {
+    for _ in 0..MOST_DECISIONS {
+        match once(gateway, &mut attempt, outbox).await {
+            Ok(reply) => return reply,
+            Err(DecideAgain) => {}
+        }
+    }
+    // What changes faster than it can be decided on is not admitted.
+    unread(gateway, &attempt.arrival, ErrorCode::Overloaded).await.reply(Some(&attempt.id))
+}
+
+/// What was decided does not hold any more; nothing was written.
+pub(crate) struct DecideAgain;
+
+async fn once(
+    gateway: &Gateway,
+    attempt: &mut Attempt,
+    outbox: &Outbox,
+) -> Result<Reply, DecideAgain> {
+    // Read before anything that rests on it, so that a change is noticed.
+    let basis = gateway.decisions.current();
+    let refusing = Refusing { gateway, epochs: basis.epochs };
+
+    let classified = match classify::classify(gateway, attempt).await {
+        Ok(classified) => classified,
+        Err(stopped) => return refusing.stopped(attempt, stopped).await,
+    };
+    if classified.is_refused() {
+        return refusing.by_classification(attempt, &classified).await;
+    }
+    let offered = match catalog::offered(gateway, attempt).await {
+        Ok(offered) => offered,
+        Err(problem) => return refusing.by(attempt, &classified, problem).await,
+    };
+    let permit = match decide::decide(&basis, attempt, classified, &offered) {
+        Ok(permit) => permit,
+        Err(denial) => {
+            let (classified, draft, code) = *denial;
+            return refusing.with(attempt, &classified, draft, Problem::new(code)).await;
+        }
+    };
+    let Some(place) = gateway.limits.place(&attempt.arrival.agent, &attempt.arrival.server.name)
+    else {
+        let problem = overloaded();
+        return refusing.by(attempt, permit.classified(), problem).await;
+    };
+    let reserved = match reserve::reserve(gateway, attempt, permit).await? {
+        Outcome::Reserved(reserved) => reserved,
+        Outcome::Refused(reply) => return Ok(reply),
+    };
+    let invoked = invoke::invoke(attempt, reserved, outbox).await;
+    let settled = settle::settle(gateway, attempt, invoked).await;
+    drop(place);
+    Ok(deliver::deliver(attempt, settled))
+}
+
+fn overloaded() -> Problem {
+    let mut problem = Problem::new(ErrorCode::Overloaded);
+    problem.retry_after_ms = Some(250);
+    problem
+}

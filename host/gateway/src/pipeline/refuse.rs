@@ -1,0 +1,256 @@
+//! Everything that ends an attempt before the upstream sees a byte of it.
+//!
+//! Each refusal of an authenticated attempt is in the log before the caller
+//! hears of it. Where the ledger cannot take it, it is counted, and written
+//! later as suppressed.
+
+use countersign_canon::{Classification, Id};
+use countersign_engine::Fault;
+use countersign_evidence::{Classified as Word, Draft, ExecutionIdStatus, Kind, RefusalCode};
+use countersign_ledger::{
+    Attempt as Presented, Epochs, Illegal, InForce, Known, LedgerError, Position, Refused, Verdict,
+    outcome_str,
+};
+use countersign_mcp::{ErrorCode, LogPosition, Problem, Revision, envelope};
+
+use super::DecideAgain;
+use super::attempt::{Arrival, Attempt};
+use super::classify::{Classified, Stopped};
+use crate::delivery::Reply;
+use crate::state::Gateway;
+
+/// Refuses attempts that were bound, through the ledger.
+#[derive(Clone, Copy)]
+pub(super) struct Refusing<'g> {
+    pub(super) gateway: &'g Gateway,
+    pub(super) epochs: Epochs,
+}
+
+impl Refusing<'_> {
+    /// By what the attempt is, given its record.
+    pub(super) async fn by_classification(
+        &self,
+        attempt: &Attempt,
+        classified: &Classified,
+    ) -> Result<Reply, DecideAgain> {
+        self.record(attempt, attempt.draft(), classified.get(), None).await
+    }
+
+    /// By a code, unless the attempt is by now refused for what it is.
+    pub(super) async fn by(
+        &self,
+        attempt: &Attempt,
+        classified: &Classified,
+        problem: Problem,
+    ) -> Result<Reply, DecideAgain> {
+        self.with(attempt, classified, attempt.draft(), problem).await
+    }
+
+    /// The same, with a draft that says more.
+    pub(super) async fn with(
+        &self,
+        attempt: &Attempt,
+        classified: &Classified,
+        draft: Draft,
+        problem: Problem,
+    ) -> Result<Reply, DecideAgain> {
+        self.record(attempt, draft, classified.get(), Some(problem)).await
+    }
+
+    /// For want of a classification.
+    pub(super) async fn stopped(
+        &self,
+        attempt: &Attempt,
+        stopped: Stopped,
+    ) -> Result<Reply, DecideAgain> {
+        match stopped {
+            Stopped::Ledger(error) => Ok(self.unrecorded(attempt, &error)),
+            Stopped::Fault(said) => {
+                let problem = fault(self.gateway, &attempt.arrival, &said).await;
+                Ok(problem.reply(Some(&attempt.id)))
+            }
+            Stopped::NotAdmissible { profile, component } => {
+                let mut draft = attempt.draft();
+                draft.profile = Some(profile.to_string());
+                draft.component = Some(component);
+                draft.binding = None;
+                draft.continuation = None;
+                draft.classification = Some(Word::NotAdmissible);
+                let mut problem = Problem::new(ErrorCode::Collision);
+                problem.not_admissible = true;
+                self.record(attempt, draft, None, Some(problem)).await
+            }
+        }
+    }
+
+    async fn record(
+        &self,
+        attempt: &Attempt,
+        draft: Draft,
+        earlier: Option<Classification>,
+        problem: Option<Problem>,
+    ) -> Result<Reply, DecideAgain> {
+        let code = problem.as_ref().and_then(|problem| entry_code(problem.code()));
+        let Ok(presented) = Presented::new(draft, earlier, self.epochs) else {
+            return Ok(self.unrecorded(attempt, &LedgerError::Unclassified));
+        };
+        match self.gateway.ledger.refuse(presented, code).await {
+            Ok(Verdict::Refused(refused)) => Ok(refused_reply(attempt, *refused, problem)),
+            // A refusal never reserves: dropping what it was given settles it.
+            Ok(Verdict::DecideAgain(_) | Verdict::Reserved(_)) => Err(DecideAgain),
+            Err(error) => Ok(self.unrecorded(attempt, &error)),
+        }
+    }
+
+    fn unrecorded(&self, attempt: &Attempt, error: &LedgerError) -> Reply {
+        unrecorded(self.gateway, attempt, error)
+    }
+}
+
+/// Tells the caller of a ledger that could not be asked, and counts it.
+pub(super) fn unrecorded(gateway: &Gateway, attempt: &Attempt, error: &LedgerError) -> Reply {
+    let mut problem = ledger_problem(error);
+    tracing::error!(call_id = %attempt.arrival.call_id, "the ledger refused: {error}");
+    gateway.suppressed.count(&attempt.arrival.agent, problem.code(), attempt.arrival.at);
+    problem.attempt = Some(attempt.arrival.call_id.to_string());
+    reply(&problem, Some(&attempt.id), attempt.revision)
+}
+
+/// What a caller is told of a refusal that is in the log. `problem` says more
+/// where the refusal is not the classification's own.
+pub(super) fn refused_reply(
+    attempt: &Attempt,
+    refused: Refused,
+    problem: Option<Problem>,
+) -> Reply {
+    if let Some(retained) = refused.retained {
+        // The round that is awaited is asked again; nothing was sent.
+        return Reply::ok(envelope::result(&attempt.id, &retained));
+    }
+    let code = ErrorCode::parse(refused.code.as_str()).unwrap_or(ErrorCode::Internal);
+    let mut problem =
+        problem.filter(|problem| problem.code() == code).unwrap_or_else(|| Problem::new(code));
+    problem.attempt = Some(attempt.arrival.call_id.to_string());
+    problem.safe_with_new_id = refused.safe_with_new_id;
+    if let Some(Classification::Collision(difference)) = refused.classification {
+        problem.difference = Some(difference);
+    }
+    match &refused.known {
+        Some(known) => describe(&mut problem, known),
+        None => problem.log_position = Some(position(&refused.entry)),
+    }
+    reply(&problem, Some(&attempt.id), attempt.revision)
+}
+
+fn describe(problem: &mut Problem, known: &Known) {
+    problem.call_id = Some(known.call_id.to_string());
+    problem.state = Some(known.state.as_str());
+    problem.outcome = known.outcome().map(outcome_str);
+    problem.log_position = Some(position(&known.last));
+}
+
+/// A place in the log, as callers see it.
+pub(super) fn position(position: &Position) -> LogPosition {
+    LogPosition { log_id: position.log_id.to_string(), sequence: position.sequence }
+}
+
+/// One problem as an answer.
+pub(super) fn reply(problem: &Problem, id: Option<&Id>, revision: Revision) -> Reply {
+    Reply {
+        status: problem.code().status(revision),
+        body: problem.response(id),
+        retry_after_ms: problem.retry_after_ms,
+    }
+}
+
+/// A refusal of what was not bound, that is in the log or counted.
+#[derive(Debug)]
+pub(crate) struct Unread {
+    pub(crate) problem: Problem,
+    revision: Revision,
+}
+
+impl Unread {
+    /// The answer, as the code's own rule has its status.
+    pub(crate) fn reply(&self, id: Option<&Id>) -> Reply {
+        reply(&self.problem, id, self.revision)
+    }
+}
+
+/// Records the refusal of an attempt that has no binding.
+pub(crate) async fn unread(gateway: &Gateway, arrival: &Arrival, code: ErrorCode) -> Unread {
+    record_unread(gateway, arrival, Kind::Refusal, None, Problem::new(code)).await
+}
+
+/// The same, with a problem that says more.
+pub(crate) async fn unread_because(
+    gateway: &Gateway,
+    arrival: &Arrival,
+    problem: Problem,
+) -> Unread {
+    let status = match problem.code() {
+        ErrorCode::NotAdmitted(countersign_canon::Code::Correlation) => {
+            ExecutionIdStatus::Malformed
+        }
+        _ => ExecutionIdStatus::Unread,
+    };
+    record_unread(gateway, arrival, Kind::Refusal, Some(status), problem).await
+}
+
+/// Records that a profile gave no verdict.
+pub(crate) async fn fault(gateway: &Gateway, arrival: &Arrival, fault: &Fault) -> Unread {
+    tracing::error!(call_id = %arrival.call_id, "{fault}");
+    let problem = Problem::new(ErrorCode::ProfileFault);
+    record_unread(gateway, arrival, Kind::ProfileFault, None, problem).await
+}
+
+async fn record_unread(
+    gateway: &Gateway,
+    arrival: &Arrival,
+    kind: Kind,
+    status: Option<ExecutionIdStatus>,
+    mut problem: Problem,
+) -> Unread {
+    let mut draft = arrival.draft(kind);
+    draft.refusal = entry_code(problem.code());
+    if status.is_some() {
+        draft.execution_id_status = status;
+    }
+    let profile = gateway.profiles.default();
+    draft.profile = Some(profile.id().to_string());
+    draft.world = Some(profile.world().to_owned());
+    draft.component = Some(profile.component_digest());
+    problem.attempt = Some(arrival.call_id.to_string());
+    match gateway.ledger.append(draft, InForce::Unchanged).await {
+        Ok((entry, _)) => problem.log_position = Some(position(&entry)),
+        Err(error) => {
+            tracing::error!(call_id = %arrival.call_id, "the ledger refused: {error}");
+            gateway.suppressed.count(&arrival.agent, problem.code(), arrival.at);
+        }
+    }
+    Unread { problem, revision: arrival.revision.unwrap_or(Revision::R2025_03_26) }
+}
+
+/// What a caller is told where the ledger gave no verdict.
+pub(super) fn ledger_problem(error: &LedgerError) -> Problem {
+    let mut problem = Problem::new(match error {
+        LedgerError::Unavailable => ErrorCode::LedgerUnavailable,
+        LedgerError::Overloaded { .. } => ErrorCode::Overloaded,
+        LedgerError::RolledBack => ErrorCode::LedgerRolledBack,
+        LedgerError::Settlement | LedgerError::Fenced => ErrorCode::SettlementFailed,
+        LedgerError::EntryTooLong => ErrorCode::EntryTooLong,
+        LedgerError::Illegal(Illegal::Rounds) => ErrorCode::RoundLimit,
+        LedgerError::Illegal(_) | LedgerError::NotFound | LedgerError::Unclassified => {
+            ErrorCode::Internal
+        }
+    });
+    if let LedgerError::Overloaded { retry_after_ms } = error {
+        problem.retry_after_ms = u32::try_from(*retry_after_ms).ok();
+    }
+    problem
+}
+
+/// A code as entries take it.
+fn entry_code(code: ErrorCode) -> Option<RefusalCode> {
+    RefusalCode::new(code.as_str()).ok()
+}

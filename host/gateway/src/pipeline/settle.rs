@@ -1,0 +1,65 @@
+//! what the upstream said → an outcome that is durable.
+
+use countersign_canon::preimage;
+use countersign_ledger::{Answered as Outcome, LedgerError, Settled, Settlement};
+use countersign_mcp::{Answer, Verdict};
+
+use super::attempt::Attempt;
+use super::invoke::{Answered, Invoked};
+use crate::state::Gateway;
+use crate::upstream::{Exchange, Reason};
+
+/// What became of a call. Made by [`settle`] alone.
+#[derive(Debug)]
+pub(super) enum Settling {
+    /// It is in the log, and what there is of an answer may be delivered.
+    Done {
+        settled: Box<Settled>,
+        /// The upstream's answer, or why there is none.
+        answer: Result<Answer, Reason>,
+    },
+    /// It is not in the log yet, so nothing may be delivered as if it were.
+    Failed(LedgerError),
+}
+
+/// Makes the outcome durable, with its entry, in one transaction.
+pub(super) async fn settle(gateway: &Gateway, attempt: &Attempt, invoked: Invoked) -> Settling {
+    let Invoked { token, exchange } = invoked;
+    let Some((settlement, answer)) = settlement(exchange) else {
+        // INVARIANT: every reason is a code. A dropped token settles by its gate.
+        drop(token);
+        return Settling::Failed(LedgerError::Settlement);
+    };
+    match gateway.ledger.settle(token, settlement).await {
+        Ok(settled) => Settling::Done { settled: Box::new(settled), answer },
+        Err(error) => {
+            tracing::error!(call_id = %attempt.arrival.call_id, "not settled: {error}");
+            Settling::Failed(error)
+        }
+    }
+}
+
+fn settlement(exchange: Exchange<Answered>) -> Option<(Settlement, Result<Answer, Reason>)> {
+    Some(match exchange {
+        Exchange::NotSent(reason) => (Settlement::NotSent { reason: reason.code()? }, Err(reason)),
+        Exchange::Unanswered { reason, received } => {
+            (Settlement::Unanswered { reason: reason.code()?, received }, Err(reason))
+        }
+        Exchange::Answered(Answered { answer, digested }) => {
+            let with = match answer.verdict() {
+                Verdict::Succeeded => Outcome::Succeeded,
+                Verdict::ToolError => Outcome::ToolError,
+                Verdict::UpstreamError => Outcome::UpstreamError,
+                Verdict::InputRequired { request_state } => {
+                    let settlement = Settlement::Asked {
+                        issued: request_state.as_deref().map(preimage::request_state),
+                        answer: digested,
+                        retained: answer.without_receipt(),
+                    };
+                    return Some((settlement, Ok(answer)));
+                }
+            };
+            (Settlement::Answered { with, answer: digested }, Ok(answer))
+        }
+    })
+}

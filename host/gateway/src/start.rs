@@ -1,0 +1,352 @@
+//! From a configuration to a running gateway, and back to rest.
+//!
+//! 1. **init**: what can be read without changing anything: profiles, policies,
+//!    tokens. A mistake in any of them stops here.
+//! 2. **configure**: the address is bound, then the ledger is opened, which
+//!    recovers what an earlier start left; entries say what started.
+//! 3. **prepare**: the operator's socket, the background tasks.
+//! 4. **run**, until it is told to stop; see `shutdown` for the way down.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use countersign_engine::{CacheSettings, Engine, EngineError, Profiles, Settings};
+use countersign_evidence::key::{SigningKey, VerifyingKey};
+use countersign_evidence::keyfile::{self, KeyFileError};
+use countersign_evidence::{Draft, Kind, LogId};
+use countersign_ledger::{Epochs, InForce, Ledger, LedgerError, OpenError, Options};
+use countersign_policy::{Bundle, PolicySet};
+use thiserror::Error;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use crate::archive::Archive;
+use crate::catalog::Catalog;
+use crate::config::{self, Config};
+use crate::environment::{Environment, NoRandomness, hex};
+use crate::export::Source;
+use crate::front::{Allowed, listener, router};
+use crate::identity::{Identities, Tokens, TokensError};
+use crate::limits::Limits;
+use crate::operator;
+use crate::session::Sessions;
+use crate::shutdown::Running;
+use crate::state::{Decisions, Gateway, Server};
+use crate::suppressed::Suppressed;
+use crate::upstream::Upstream;
+
+/// How often counted attempts are written.
+const SUPPRESSED_EVERY: Duration = Duration::from_secs(10);
+/// How often the token file is looked at.
+const TOKENS_EVERY: Duration = Duration::from_secs(1);
+
+/// Why a gateway did not start.
+#[derive(Debug, Error)]
+pub enum StartError {
+    /// The engine cannot run here.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// A profile does not load.
+    #[error(transparent)]
+    Profile(#[from] countersign_engine::LoadError),
+    /// The default profile is none of those that are loaded.
+    #[error("the profile `{0}` is neither built in nor configured")]
+    DefaultProfile(String),
+    /// The policy files cannot be read.
+    #[error(transparent)]
+    PolicyFiles(#[from] countersign_policy::BundleError),
+    /// The policies do not hold.
+    #[error(transparent)]
+    Policies(#[from] countersign_policy::LoadError),
+    /// The token file cannot be used.
+    #[error(transparent)]
+    Tokens(#[from] TokensError),
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The signing key cannot be used.
+    #[error("the key `{}`: {source}", path.display())]
+    Key {
+        /// The file.
+        path: std::path::PathBuf,
+        /// Why.
+        source: KeyFileError,
+    },
+    /// The ledger cannot be opened.
+    #[error(transparent)]
+    Ledger(#[from] OpenError),
+    /// The first entries cannot be written.
+    #[error("the ledger takes no entries: {0}")]
+    Entries(#[from] LedgerError),
+    /// The archive cannot be written.
+    #[error("the archive cannot be written: {0}")]
+    Archive(#[source] std::io::Error),
+    /// TLS cannot be set up.
+    #[error("TLS cannot be set up: {0}")]
+    Tls(#[from] rustls::Error),
+    /// The operator's socket cannot be made.
+    #[error("{0}")]
+    Operator(String),
+    /// There is no randomness.
+    #[error(transparent)]
+    Randomness(#[from] NoRandomness),
+}
+
+/// How a gateway came to rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// Everything that ran was settled.
+    Settled,
+    /// Something did not settle in time: it is blocked at the next start.
+    Unsettled,
+    /// The ledger failed under it; the next start recovers what is there.
+    LedgerFailed,
+}
+
+/// A gateway that is ready to run.
+pub struct Prepared {
+    gateway: Arc<Gateway>,
+    listener: TcpListener,
+    address: SocketAddr,
+    allowed: Allowed,
+    operator: operator::Listening,
+    source: Source,
+    config: Config,
+}
+
+/// Reads everything that a configuration names, and opens the ledger.
+///
+/// # Errors
+/// [`StartError`]; nothing is admitted then.
+pub async fn prepare(config: Config, environment: Environment) -> Result<Prepared, StartError> {
+    // init
+    let profiles = profiles(&config.profiles, &environment)?;
+    let policies = Arc::new(PolicySet::load(match &config.policies {
+        Some(folder) => Bundle::read(folder)?,
+        None => Bundle::shipped(),
+    })?);
+    let identities = match &config.identity {
+        config::Identity::Open => Identities::Open,
+        config::Identity::Tokens(path) => Identities::Tokens(Tokens::open(path.clone())?),
+    };
+    let (hurry, hurried) = watch::channel(false);
+    let servers = servers(&config.servers, &environment, &hurried)?;
+
+    // configure
+    let refused = |source| StartError::Listen { address: config.listen, source };
+    let listener = TcpListener::bind(config.listen).await.map_err(refused)?;
+    let address = listener.local_addr().map_err(refused)?;
+    let (key, verifying) = key(&config.store, &environment)?;
+    let options = Options::new(config.store.path.clone(), config.store.anchor.clone());
+    let ledger = Ledger::open_sqlite(options, Arc::clone(&environment.clock), key)?;
+    let archive = Archive::new(config.store.archive.clone());
+    for profile in profiles.iter() {
+        archive.keep_profile(profile).map_err(StartError::Archive)?;
+    }
+    archive.keep_policies(&policies).map_err(StartError::Archive)?;
+    let epochs = if ledger.rolled_back() {
+        tracing::error!("the ledger is older than its anchor: nothing is admitted");
+        Epochs::default()
+    } else {
+        first_entries(&ledger, &environment, &profiles, &policies).await?
+    };
+
+    // prepare
+    let operator = operator::Listening::open(&config.store.operator)
+        .map_err(|error| StartError::Operator(error.to_string()))?;
+    let source = Source { ledger: ledger.clone(), archive, key: verifying };
+    let gateway = Arc::new(Gateway {
+        profiles,
+        decisions: Decisions::new(policies, epochs),
+        identities,
+        sessions: Sessions::new(config.limits.sessions),
+        limits: Arc::new(Limits::new(config.limits)),
+        required: config.required,
+        body_timeout: config.limits.body_timeout,
+        servers,
+        suppressed: Suppressed::default(),
+        running: Running::new(hurry),
+        ledger,
+        environment,
+    });
+    let allowed = Allowed::new(address, &config.hosts, &config.origins);
+    Ok(Prepared { gateway, listener, address, allowed, operator, source, config })
+}
+
+impl Prepared {
+    /// Where agents are served; the port is the one that was taken.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The text by which verifiers know this log's key.
+    #[must_use]
+    pub fn verifying_key(&self) -> String {
+        self.source.key.to_string()
+    }
+
+    /// Serves until `stop` resolves, or the ledger fails; then stops admitting,
+    /// drains, settles, cuts the last checkpoint and returns.
+    pub async fn run(self, stop: impl Future<Output = ()>) -> Ended {
+        let Self { gateway, listener, allowed, operator, source, config, .. } = self;
+        let draining = gateway.running.draining();
+        let agents = tokio::spawn(listener::serve(
+            listener,
+            router(Arc::clone(&gateway), allowed),
+            config.limits.connections,
+            draining.clone(),
+        ));
+        let operators = tokio::spawn(operator::serve(
+            operator,
+            source,
+            gateway.environment.clone(),
+            draining.clone(),
+        ));
+        let chores = tokio::spawn(chores(Arc::clone(&gateway)));
+        let failed = tokio::select! {
+            () = stop => false,
+            () = gateway.ledger.fatal() => true,
+        };
+        tracing::info!(failed, "no more calls are admitted");
+        let settled = gateway.running.end(config.limits.drain).await;
+        let _ = agents.await;
+        chores.abort();
+        for server in gateway.servers.values() {
+            server.upstream.close().await;
+        }
+        gateway.suppressed.write(&gateway.ledger, gateway.environment.now()).await;
+        operators.abort();
+        let ledger = gateway.ledger.clone();
+        let stopped = tokio::task::spawn_blocking(move || ledger.stop()).await;
+        match (failed || !matches!(stopped, Ok(Ok(()))), settled) {
+            (true, _) => Ended::LedgerFailed,
+            (false, true) => Ended::Settled,
+            (false, false) => Ended::Unsettled,
+        }
+    }
+}
+
+fn profiles(
+    config: &config::Profiles,
+    environment: &Environment,
+) -> Result<Profiles, StartError> {
+    let cache = config.cache.clone();
+    let cache = cache.map(|folder| CacheSettings { folder, random: environment.random });
+    let engine = Engine::new(&Settings { cache, ..Settings::default() })?;
+    let built_in = Profiles::embedded(&engine)?;
+    let mut loaded = Vec::new();
+    for (path, digest) in &config.files {
+        loaded.push(engine.load_file(path, *digest)?);
+    }
+    let wanted = &config.default;
+    let default = loaded
+        .iter()
+        .find(|profile| profile.id() == wanted)
+        .or_else(|| built_in.get(wanted))
+        .ok_or_else(|| StartError::DefaultProfile(wanted.to_string()))?;
+    // Other versions stay loaded, for executions that were recorded under them.
+    let mut profiles = Profiles::new(default.clone());
+    for profile in built_in.iter().chain(&loaded) {
+        profiles.insert(profile.clone());
+    }
+    for profile in profiles.iter() {
+        for warning in profile.warnings() {
+            tracing::warn!(profile = %profile.id(), "{warning}");
+        }
+    }
+    Ok(profiles)
+}
+
+fn servers(
+    configured: &[config::Server],
+    environment: &Environment,
+    hurried: &watch::Receiver<bool>,
+) -> Result<BTreeMap<countersign_evidence::ServerName, Arc<Server>>, StartError> {
+    let mut servers = BTreeMap::new();
+    for server in configured {
+        let upstream = Upstream::new(server, &environment.inherited, hurried.clone())?;
+        let known = Server {
+            name: server.name.clone(),
+            digest: server.digest(),
+            upstream,
+            catalog: Catalog::default(),
+            send_call_id: server.send_call_id,
+        };
+        servers.insert(server.name.clone(), Arc::new(known));
+    }
+    Ok(servers)
+}
+
+/// The log's key; made where there is none, under a name that is unique.
+fn key(
+    store: &config::Store,
+    environment: &Environment,
+) -> Result<(SigningKey, VerifyingKey), StartError> {
+    let failed = |source| StartError::Key { path: store.key.clone(), source };
+    let key = if store.key.exists() {
+        keyfile::read(&store.key).map_err(failed)?
+    } else {
+        let name = format!("{}/{}", store.origin, hex(&environment.bytes::<8>()?));
+        // INVARIANT: an origin is at most 90 characters of a log's name.
+        let name = LogId::new(&name).unwrap_or_else(|_| store.origin.clone());
+        let key = SigningKey::from_seed(name, &environment.bytes()?);
+        keyfile::create(&store.key, &key).map_err(failed)?;
+        key
+    };
+    let verifying = key.verifying_key();
+    Ok((key, verifying))
+}
+
+/// Says what started, under which profiles and policies.
+async fn first_entries(
+    ledger: &Ledger,
+    environment: &Environment,
+    profiles: &Profiles,
+    policies: &PolicySet,
+) -> Result<Epochs, LedgerError> {
+    let start = Draft::new(Kind::Start, environment.now());
+    ledger.append(start, InForce::Unchanged).await?;
+    for profile in profiles.iter() {
+        let mut loaded = Draft::new(Kind::ProfileLoaded, environment.now());
+        loaded.profile = Some(profile.id().to_string());
+        loaded.world = Some(profile.world().to_owned());
+        loaded.component = Some(profile.component_digest());
+        ledger.append(loaded, InForce::Unchanged).await?;
+    }
+    let mut loaded = Draft::new(Kind::PolicyLoaded, environment.now());
+    loaded.policy_digest = Some(policies.digest());
+    loaded.evaluator = Some(PolicySet::evaluator().to_owned());
+    let (_, epochs) = ledger.append(loaded, InForce::Policy).await?;
+    Ok(epochs)
+}
+
+/// What is done from time to time.
+async fn chores(gateway: Arc<Gateway>) {
+    let mut suppressed = tokio::time::interval(SUPPRESSED_EVERY);
+    let mut tokens = tokio::time::interval(TOKENS_EVERY);
+    loop {
+        tokio::select! {
+            _ = suppressed.tick() => {
+                gateway.suppressed.write(&gateway.ledger, gateway.environment.now()).await;
+            }
+            _ = tokens.tick() => {
+                if let Identities::Tokens(tokens) = &gateway.identities {
+                    match tokens.refresh() {
+                        Ok(true) => tracing::info!("the token file was read again"),
+                        Ok(false) => {}
+                        Err(error) => tracing::error!("{error}; the grants stay as they were"),
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! What one running gateway holds; made by `start`, shared by every request.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use countersign_canon::Digest;
+use countersign_engine::Profiles;
+use countersign_evidence::{Draft, Kind, ServerName};
+use countersign_ledger::{Epochs, InForce, Ledger};
+use countersign_policy::PolicySet;
+
+use crate::catalog::{Catalog, Listing, Looked, Need};
+use crate::config::Required;
+use crate::environment::Environment;
+use crate::identity::Identities;
+use crate::limits::Limits;
+use crate::session::Sessions;
+use crate::shutdown::Running;
+use crate::suppressed::Suppressed;
+use crate::upstream::{Reason, Upstream};
+
+/// One running gateway.
+#[derive(Debug)]
+pub(crate) struct Gateway {
+    pub(crate) environment: Environment,
+    pub(crate) profiles: Profiles,
+    pub(crate) ledger: Ledger,
+    pub(crate) decisions: Decisions,
+    pub(crate) identities: Identities,
+    pub(crate) sessions: Sessions,
+    pub(crate) limits: Arc<Limits>,
+    pub(crate) required: Required,
+    pub(crate) body_timeout: std::time::Duration,
+    pub(crate) servers: BTreeMap<ServerName, Arc<Server>>,
+    pub(crate) suppressed: Suppressed,
+    pub(crate) running: Running,
+}
+
+/// One upstream with what is known of it.
+#[derive(Debug)]
+pub(crate) struct Server {
+    pub(crate) name: ServerName,
+    pub(crate) digest: Digest,
+    pub(crate) upstream: Upstream,
+    pub(crate) catalog: Catalog,
+    pub(crate) send_call_id: bool,
+}
+
+/// What decisions rest on: the policies and the epochs under which they, and
+/// the catalogs, came into force. Read together, changed together.
+#[derive(Debug)]
+pub(crate) struct Decisions(RwLock<Basis>);
+
+/// One reading of [`Decisions`].
+#[derive(Clone, Debug)]
+pub(crate) struct Basis {
+    pub(crate) policies: Arc<PolicySet>,
+    pub(crate) epochs: Epochs,
+}
+
+impl Decisions {
+    pub(crate) fn new(policies: Arc<PolicySet>, epochs: Epochs) -> Self {
+        Self(RwLock::new(Basis { policies, epochs }))
+    }
+
+    pub(crate) fn current(&self) -> Basis {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Takes over the epochs that the ledger says are in force.
+    pub(crate) fn adopt(&self, epochs: Epochs) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).epochs = epochs;
+    }
+}
+
+impl Gateway {
+    /// The server of that name; without a name the only one there is.
+    pub(crate) fn server(&self, name: Option<&str>) -> Option<&Arc<Server>> {
+        match name {
+            Some(name) => self.servers.get(&ServerName::new(name).ok()?),
+            None if self.servers.len() == 1 => self.servers.values().next(),
+            None => None,
+        }
+    }
+
+    /// The tools of a server, discovered where that is due. A list that has
+    /// changed leaves its entry before anything rests on it.
+    pub(crate) async fn tools(
+        &self,
+        server: &Server,
+        agent: &countersign_evidence::Agent,
+        need: Need<'_>,
+    ) -> Result<Arc<Listing>, Reason> {
+        let now = self.environment.monotonic();
+        let Looked { listing, changed } =
+            server.catalog.look(&server.upstream, agent, need, now).await?;
+        if changed {
+            let mut draft = Draft::new(Kind::Discovery, self.environment.now());
+            draft.server = Some(server.name.clone());
+            draft.server_digest = Some(server.digest);
+            draft.catalog.discovered = Some(listing.digest);
+            match self.ledger.append(draft, InForce::Catalog).await {
+                Ok((_, epochs)) => self.decisions.adopt(epochs),
+                Err(error) => tracing::warn!("a discovery left no entry: {error}"),
+            }
+        }
+        Ok(listing)
+    }
+}

@@ -1,0 +1,134 @@
+//! Connections to one upstream: TCP, TLS where the URL says so, HTTP/1.1.
+//!
+//! A few idle ones are kept, for less time than servers keep them. Nothing is
+//! sent twice: a connection is replaced only while no byte was written.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Uri;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper_util::rt::TokioIo;
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use rustls_platform_verifier::BuilderVerifierExt as _;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::time::Instant;
+use tokio_rustls::TlsConnector;
+
+use super::meter::{Meter, Metered};
+use crate::upstream::Reason;
+
+/// Shorter than the five seconds after which common servers close.
+const IDLE: Duration = Duration::from_secs(3);
+const MOST_IDLE: usize = 64;
+
+/// Where connections come from.
+pub(super) struct Connector {
+    host: String,
+    port: u16,
+    tls: Option<(TlsConnector, ServerName<'static>)>,
+    idle: Mutex<Vec<(Instant, Connection)>>,
+}
+
+/// One open connection.
+pub(super) struct Connection {
+    pub(super) sender: SendRequest<Full<Bytes>>,
+    pub(super) meter: Meter,
+}
+
+impl Connector {
+    pub(super) fn new(url: &Uri) -> Result<Self, rustls::Error> {
+        let bare = url.host().unwrap_or_default();
+        let host = bare.trim_start_matches('[').trim_end_matches(']').to_owned();
+        let secure = url.scheme_str() == Some("https");
+        let tls = if secure {
+            let name = ServerName::try_from(host.clone())
+                .map_err(|_| rustls::Error::General("no server name".to_owned()))?;
+            let provider = Arc::new(rustls::crypto::ring::default_provider());
+            let mut config = ClientConfig::builder_with_provider(provider)
+                .with_safe_default_protocol_versions()?
+                .with_platform_verifier()?
+                .with_no_client_auth();
+            config.alpn_protocols = vec![b"http/1.1".to_vec()];
+            Some((TlsConnector::from(Arc::new(config)), name))
+        } else {
+            None
+        };
+        let port = url.port_u16().unwrap_or(if secure { 443 } else { 80 });
+        Ok(Self { host, port, tls, idle: Mutex::default() })
+    }
+
+    /// An idle connection that seems open, the freshest first.
+    pub(super) fn idle(&self) -> Option<Connection> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some((since, connection)) = idle.pop() {
+            if since.elapsed() < IDLE && connection.sender.is_ready() {
+                return Some(connection);
+            }
+        }
+        None
+    }
+
+    /// Keeps a connection whose response was read to its end.
+    pub(super) fn keep(&self, connection: Connection) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.retain(|(since, other)| since.elapsed() < IDLE && !other.sender.is_closed());
+        if idle.len() < MOST_IDLE {
+            idle.push((Instant::now(), connection));
+        }
+    }
+
+    pub(super) fn forget(&self) {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// A new connection. Nothing of a request is on it yet.
+    pub(super) async fn open(&self) -> Result<Connection, Reason> {
+        let unreachable = |what: &str, error: &dyn std::fmt::Display| {
+            tracing::warn!(host = self.host, port = self.port, "cannot {what}: {error}");
+            Reason::Unreachable
+        };
+        let stream = TcpStream::connect((self.host.as_str(), self.port))
+            .await
+            .map_err(|error| unreachable("connect", &error))?;
+        let _ = stream.set_nodelay(true);
+        match &self.tls {
+            None => speak(stream).await,
+            Some((tls, name)) => {
+                let stream = tls
+                    .connect(name.clone(), stream)
+                    .await
+                    .map_err(|error| unreachable("set up TLS", &error))?;
+                speak(stream).await
+            }
+        }
+    }
+}
+
+async fn speak<S>(stream: S) -> Result<Connection, Reason>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let meter = Meter::default();
+    let io = TokioIo::new(Metered::new(stream, meter.clone()));
+    let (sender, connection) = handshake(io).await.map_err(|_| Reason::Unreachable)?;
+    tokio::spawn(async move {
+        // What ends a connection is told to whoever waits on it.
+        let _: Result<(), hyper::Error> = connection.await;
+    });
+    Ok(Connection { sender, meter })
+}
+
+impl std::fmt::Debug for Connector {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Connector").field("host", &self.host).field("port", &self.port).finish()
+    }
+}
+
+/// A response whose body is still to be read.
+pub(super) type Response = http::Response<Incoming>;

@@ -1,0 +1,280 @@
+//! An upstream that speaks Streamable HTTP.
+
+mod connect;
+mod meter;
+mod receive;
+mod session;
+
+use bytes::Bytes;
+use countersign_evidence::Agent;
+use countersign_ledger::SendGate;
+use countersign_mcp::headers::{METHOD, NAME, PROTOCOL_VERSION, SESSION_ID, encoded};
+use countersign_mcp::{Revision, envelope};
+use http::header::{ACCEPT, CONTENT_TYPE, HOST, USER_AGENT};
+use http::{HeaderName, HeaderValue, Method, Uri};
+use http_body_util::Full;
+
+use self::connect::{Connection, Connector, Response};
+use self::receive::{Open, Received};
+use self::session::{Session, Sessions};
+use super::{Answer, Exchange, IDENTITY, Read, Reason, Request, Signals, Trace};
+
+/// The longest list of connections that were found closed before a byte was
+/// written; after that many the upstream counts as unreachable.
+const MOST_REPLACED: usize = 8;
+/// How long the stream waits while a request of the upstream is answered.
+const RESPOND: std::time::Duration = std::time::Duration::from_secs(2);
+
+#[derive(Debug)]
+pub(super) struct Http {
+    url: Uri,
+    headers: Vec<(HeaderName, HeaderValue)>,
+    connector: Connector,
+    sessions: Sessions,
+    signals: Signals,
+}
+
+/// A request that was sent, with the head of its response.
+struct Sent {
+    response: Response,
+    connection: Connection,
+}
+
+impl Http {
+    pub(super) fn new(
+        url: Uri,
+        headers: Vec<(HeaderName, HeaderValue)>,
+        signals: Signals,
+    ) -> Result<Self, rustls::Error> {
+        let connector = Connector::new(&url)?;
+        Ok(Self { url, headers, connector, sessions: Sessions::default(), signals })
+    }
+
+    /// Opens the agent's session where there is none.
+    pub(super) async fn prepare(&self, agent: &Agent, revision: Revision) -> Result<(), Reason> {
+        self.ready(agent, revision).await.map(drop)
+    }
+
+    /// The agent's session, opened where there is none.
+    async fn ready(
+        &self,
+        agent: &Agent,
+        revision: Revision,
+    ) -> Result<std::sync::Arc<Session>, Reason> {
+        let slot = self.sessions.slot(agent);
+        let mut slot = slot.lock().await;
+        if let Some(session) = &*slot {
+            return Ok(session.clone());
+        }
+        let session = std::sync::Arc::new(if revision.has_sessions() {
+            self.greet(revision).await?
+        } else {
+            Session::without(revision)
+        });
+        *slot = Some(session.clone());
+        Ok(session)
+    }
+
+    async fn greet(&self, revision: Revision) -> Result<Session, Reason> {
+        let opening = Session::without(revision);
+        let id = opening.next_id();
+        let params = IDENTITY.greeting(revision);
+        let body = envelope::message(Some(id), "initialize", Some(&params));
+        let head = Head { session: None, method: "initialize", name: None };
+        let request = self.request(Method::POST, &head, body)?;
+        let sent = self.send(request, None, &Trace::default()).await.map_err(|(r, _)| r)?;
+        let secret = sent.response.headers().get(SESSION_ID).cloned();
+        let read = |answer: Answer<'_>| {
+            answer.ok()?.get("protocolVersion")?.text()?.parse::<Revision>().ok()
+        };
+        let open = Open { id, progress: None, signals: &self.signals, back: None };
+        let received = receive::answer(sent.response, &open, read).await;
+        self.recycle(sent.connection, received.reusable());
+        let Received::Answer { value: agreed, .. } = received else {
+            tracing::warn!(url = %self.url, "the server did not answer `initialize`");
+            return Err(Reason::Unreachable);
+        };
+        if !agreed.has_sessions() {
+            tracing::warn!(url = %self.url, "the server negotiated `{agreed}` in `initialize`");
+            return Err(Reason::Unreachable);
+        }
+        let session = Session::greeted(agreed, secret);
+        let body = envelope::message(None, "notifications/initialized", None);
+        self.post_quietly(&session, "notifications/initialized", body)
+            .await
+            .map_err(|_| Reason::Unreachable)?;
+        Ok(session)
+    }
+
+    pub(super) async fn exchange<T: Send>(
+        &self,
+        agent: &Agent,
+        revision: Revision,
+        request: Request<'_>,
+        trace: &Trace,
+        read: impl Read<T>,
+    ) -> Exchange<T> {
+        let session = match self.ready(agent, revision).await {
+            Ok(session) => session,
+            Err(reason) => return Exchange::NotSent(reason),
+        };
+        let id = session.next_id();
+        trace.set_id(id);
+        let head =
+            Head { session: Some(&session), method: request.method, name: request.name };
+        let message = match self.request(Method::POST, &head, (request.body)(id)) {
+            Ok(message) => message,
+            Err(reason) => return Exchange::NotSent(reason),
+        };
+        let sent = match self.send(message, request.gate.as_ref(), trace).await {
+            Ok(sent) => sent,
+            Err((reason, false)) => return Exchange::NotSent(reason),
+            Err((reason, true)) => return Exchange::Unanswered { reason, received: false },
+        };
+        let gone = session.is_gone(sent.response.status());
+        let open = Open {
+            id,
+            progress: request.progress.as_ref(),
+            signals: &self.signals,
+            back: Some((self, &session)),
+        };
+        let received = receive::answer(sent.response, &open, read).await;
+        self.recycle(sent.connection, received.reusable());
+        match received {
+            Received::Answer { value, .. } => Exchange::Answered(value),
+            Received::Nothing { reason, received, .. } => {
+                if gone {
+                    // The next call opens a new one; this call is not sent again.
+                    self.sessions.forget(agent, &session).await;
+                }
+                Exchange::Unanswered { reason, received }
+            }
+        }
+    }
+
+    /// Sends a message that has no answer.
+    pub(super) async fn tell(&self, agent: &Agent, body: Vec<u8>) {
+        let session = self.sessions.slot(agent).lock().await.clone();
+        if let Some(session) = session {
+            let _ = self.post_quietly(&session, "notifications/cancelled", body).await;
+        }
+    }
+
+    /// Answers what the upstream asked while a request of ours is open.
+    async fn respond(&self, session: &Session, body: Vec<u8>) {
+        let posting = self.post_quietly(session, "", body);
+        let _ = tokio::time::timeout(RESPOND, posting).await;
+    }
+
+    async fn post_quietly(
+        &self,
+        session: &Session,
+        method: &str,
+        body: Vec<u8>,
+    ) -> Result<(), Reason> {
+        let head = Head { session: Some(session), method, name: None };
+        let request = self.request(Method::POST, &head, body)?;
+        let sent =
+            self.send(request, None, &Trace::default()).await.map_err(|(reason, _)| reason)?;
+        let good = sent.response.status().is_success();
+        let reusable = receive::discard(sent.response).await;
+        self.recycle(sent.connection, reusable);
+        if good { Ok(()) } else { Err(Reason::Status) }
+    }
+
+    /// Writes a request on an idle connection or a new one. On failure says
+    /// whether bytes may have left.
+    async fn send(
+        &self,
+        request: http::Request<Full<Bytes>>,
+        gate: Option<&SendGate>,
+        trace: &Trace,
+    ) -> Result<Sent, (Reason, bool)> {
+        let mut request = request;
+        for _ in 0..MOST_REPLACED {
+            let mut connection = match self.connector.idle() {
+                Some(connection) => connection,
+                None => self.connector.open().await.map_err(|reason| (reason, false))?,
+            };
+            connection.meter.arm(gate.cloned(), trace.clone());
+            let mut failed = match connection.sender.try_send_request(request).await {
+                Ok(response) => return Ok(Sent { response, connection }),
+                Err(failed) => failed,
+            };
+            if trace.left() {
+                return Err((Reason::Closed, true));
+            }
+            if trace.refused() {
+                return Err((Reason::ReservationLost, false));
+            }
+            match failed.take_message() {
+                Some(unsent) => request = unsent,
+                None => return Err((Reason::Closed, false)),
+            }
+        }
+        Err((Reason::Unreachable, false))
+    }
+
+    fn recycle(&self, connection: Connection, reusable: bool) {
+        if reusable {
+            self.connector.keep(connection);
+        }
+    }
+
+    fn request(
+        &self,
+        method: Method,
+        head: &Head<'_>,
+        body: Vec<u8>,
+    ) -> Result<http::Request<Full<Bytes>>, Reason> {
+        let path = self.url.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
+        let host = self.url.authority().map_or("", http::uri::Authority::as_str);
+        let mut builder = http::Request::builder()
+            .method(method)
+            .uri(path)
+            .header(HOST, host)
+            .header(USER_AGENT, concat!("countersign/", env!("CARGO_PKG_VERSION")))
+            .header(ACCEPT, "application/json, text/event-stream")
+            .header(CONTENT_TYPE, "application/json");
+        for (name, value) in &self.headers {
+            builder = builder.header(name, value);
+        }
+        if let Some(session) = head.session {
+            builder = builder.header(PROTOCOL_VERSION, session.revision.as_str());
+            if let Some(secret) = &session.secret {
+                builder = builder.header(SESSION_ID, secret);
+            }
+            if !session.revision.has_sessions() && !head.method.is_empty() {
+                builder = builder.header(METHOD, head.method);
+                if let Some(name) = head.name {
+                    builder = builder.header(NAME, encoded(name));
+                }
+            }
+        }
+        builder.body(Full::new(Bytes::from(body))).map_err(|_| Reason::Unreachable)
+    }
+
+    /// Ends the sessions, as good manners ask; best effort.
+    pub(super) async fn close(&self) {
+        for session in self.sessions.take().await {
+            if session.secret.is_none() {
+                continue;
+            }
+            let head = Head { session: Some(&session), method: "", name: None };
+            if let Ok(request) = self.request(Method::DELETE, &head, Vec::new()) {
+                let trace = Trace::default();
+                let ending = self.send(request, None, &trace);
+                let _ = tokio::time::timeout(std::time::Duration::from_secs(1), ending).await;
+            }
+        }
+        self.connector.forget();
+    }
+}
+
+/// What the headers of one request depend on.
+struct Head<'h> {
+    /// None for `initialize`.
+    session: Option<&'h Session>,
+    method: &'h str,
+    name: Option<&'h str>,
+}

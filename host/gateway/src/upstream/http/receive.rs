@@ -1,0 +1,172 @@
+//! Reading the response to one request: JSON, or an event stream.
+//!
+//! What it means is decided by the table of `countersign_mcp::outcome`; only a
+//! message that the strict reader takes, under the id of our request, counts.
+
+use countersign_mcp::incoming;
+use countersign_mcp::outcome::{self, Body, Reading};
+use countersign_mcp::sse::{Event, Parser};
+use http::StatusCode;
+use http::header::CONTENT_TYPE;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use hyper::body::Incoming;
+
+use super::Http;
+use super::connect::Response;
+use super::session::Session;
+use crate::delivery::Progress;
+use crate::upstream::conversation::{Step, step};
+use crate::upstream::{Read, Reason, Signals};
+
+/// One message, and one event's data, in bytes.
+const MOST_BYTES: usize = 10_485_760;
+/// A body that nobody needs is read to its end up to this, to keep the
+/// connection.
+const MOST_DISCARDED: usize = 65_536;
+
+/// The request whose response is read.
+pub(super) struct Open<'o> {
+    pub(super) id: u64,
+    pub(super) progress: Option<&'o Progress>,
+    pub(super) signals: &'o Signals,
+    /// Where answers to the upstream's own requests go.
+    pub(super) back: Option<(&'o Http, &'o Session)>,
+}
+
+/// What a response came to.
+pub(super) enum Received<T> {
+    Answer {
+        value: T,
+        /// The body was read to its end.
+        whole: bool,
+    },
+    Nothing {
+        reason: Reason,
+        received: bool,
+        whole: bool,
+    },
+}
+
+impl<T> Received<T> {
+    /// Whether the connection can carry another request.
+    pub(super) fn reusable(&self) -> bool {
+        match self {
+            Self::Answer { whole, .. } | Self::Nothing { whole, .. } => *whole,
+        }
+    }
+
+    fn nothing(reason: Reason, received: bool, whole: bool) -> Self {
+        Self::Nothing { reason, received, whole }
+    }
+}
+
+pub(super) async fn answer<T: Send>(
+    response: Response,
+    open: &Open<'_>,
+    read: impl Read<T>,
+) -> Received<T> {
+    let (head, body) = response.into_parts();
+    let kind = head.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let kind = kind.and_then(|value| value.split(';').next()).unwrap_or_default().trim();
+    if head.headers.contains_key(http::header::CONTENT_ENCODING) {
+        return Received::nothing(Reason::Unreadable, true, false);
+    }
+    if kind.eq_ignore_ascii_case("application/json") {
+        json(head.status, body, open, read).await
+    } else if kind.eq_ignore_ascii_case("text/event-stream") && head.status == StatusCode::OK {
+        events(body, open, read).await
+    } else {
+        let whole = drain(body).await;
+        Received::nothing(Reason::Status, true, whole)
+    }
+}
+
+/// Reads a response that has no answer; says whether the connection is free.
+pub(super) async fn discard(response: Response) -> bool {
+    drain(response.into_body()).await
+}
+
+async fn drain(body: Incoming) -> bool {
+    Limited::new(body, MOST_DISCARDED).collect().await.is_ok()
+}
+
+async fn json<T: Send>(
+    status: StatusCode,
+    body: Incoming,
+    open: &Open<'_>,
+    read: impl Read<T>,
+) -> Received<T> {
+    let bytes = match Limited::new(body, MOST_BYTES).collect().await {
+        Ok(collected) => collected.to_bytes(),
+        Err(error) if error.is::<LengthLimitError>() => {
+            return Received::nothing(Reason::TooLarge, true, false);
+        }
+        Err(_) => return Received::nothing(Reason::Closed, true, false),
+    };
+    let Ok(document) = incoming::read(&bytes) else {
+        return Received::nothing(Reason::Unreadable, true, true);
+    };
+    let Ok(message) = incoming::message(&document) else {
+        return Received::nothing(Reason::Unreadable, true, true);
+    };
+    let Step::Answer(answer) = step(message, Some(open.id), open.progress, open.signals) else {
+        return Received::nothing(Reason::NoAnswer, true, true);
+    };
+    let body = if answer.is_ok() { Body::Result } else { Body::Error };
+    if outcome::reading(status, body) == Reading::Unknown {
+        return Received::nothing(Reason::Status, true, true);
+    }
+    match read(answer) {
+        Some(value) => Received::Answer { value, whole: true },
+        None => Received::nothing(Reason::Unreadable, true, true),
+    }
+}
+
+async fn events<T: Send>(body: Incoming, open: &Open<'_>, read: impl Read<T>) -> Received<T> {
+    let mut body = body;
+    let mut parser = Parser::new(MOST_BYTES);
+    let mut read = Some(read);
+    let mut ready: Vec<Event> = Vec::new();
+    loop {
+        let chunk = match body.frame().await {
+            None => return Received::nothing(Reason::NoAnswer, false, true),
+            Some(Err(_)) => return Received::nothing(Reason::Closed, false, false),
+            Some(Ok(frame)) => frame.into_data().unwrap_or_default(),
+        };
+        let overflow = parser.push(&chunk, &mut ready).is_err();
+        for event in ready.drain(..) {
+            // An event without data primes a stream that could be resumed.
+            if event.data.is_empty() {
+                continue;
+            }
+            let mut back = None;
+            {
+                let Ok(document) = incoming::read(&event.data) else {
+                    return Received::nothing(Reason::Unreadable, true, false);
+                };
+                let Ok(message) = incoming::message(&document) else {
+                    return Received::nothing(Reason::Unreadable, true, false);
+                };
+                match step(message, Some(open.id), open.progress, open.signals) {
+                    Step::GoOn => {}
+                    Step::Respond(body) => back = Some(body),
+                    Step::Answer(answer) => {
+                        let value = read.take().and_then(|read| read(answer));
+                        let Some(value) = value else {
+                            return Received::nothing(Reason::Unreadable, true, false);
+                        };
+                        // The stream ends with its answer; what else it may
+                        // say is for nobody.
+                        return Received::Answer { value, whole: false };
+                    }
+                }
+            }
+            if let (Some(answer), Some((http, session))) = (back, open.back) {
+                http.respond(session, answer).await;
+            }
+        }
+        if overflow {
+            return Received::nothing(Reason::TooLarge, true, false);
+        }
+    }
+}

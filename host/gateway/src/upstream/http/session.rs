@@ -1,0 +1,79 @@
+//! Sessions with one upstream, one for each agent.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use countersign_evidence::Agent;
+use countersign_mcp::Revision;
+use http::{HeaderValue, StatusCode};
+
+type Slot = Arc<tokio::sync::Mutex<Option<Arc<Session>>>>;
+
+/// The agents' slots; each is locked while its session is being opened, so
+/// that one agent opens one.
+#[derive(Debug, Default)]
+pub(super) struct Sessions(Mutex<HashMap<Agent, Slot>>);
+
+/// What the gateway and an upstream agreed on for one agent.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) revision: Revision,
+    /// The `Mcp-Session-Id` that the upstream gave, if it gave one.
+    pub(super) secret: Option<HeaderValue>,
+    last_id: AtomicU64,
+}
+
+impl Session {
+    /// Before, or without, `initialize`.
+    pub(super) fn without(revision: Revision) -> Self {
+        Self { revision, secret: None, last_id: AtomicU64::new(0) }
+    }
+
+    pub(super) fn greeted(revision: Revision, mut secret: Option<HeaderValue>) -> Self {
+        if let Some(secret) = &mut secret {
+            secret.set_sensitive(true);
+        }
+        // `initialize` had the first id.
+        Self { revision, secret, last_id: AtomicU64::new(1) }
+    }
+
+    /// An id that was never used in this session.
+    pub(super) fn next_id(&self) -> u64 {
+        self.last_id.fetch_add(1, Ordering::SeqCst) + 1
+    }
+
+    /// Whether a status says that the upstream does not know this session.
+    pub(super) fn is_gone(&self, status: StatusCode) -> bool {
+        self.secret.is_some() && status == StatusCode::NOT_FOUND
+    }
+}
+
+impl Sessions {
+    pub(super) fn slot(&self, agent: &Agent) -> Slot {
+        let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(slots.entry(agent.clone()).or_default())
+    }
+
+    /// Forgets a session, unless another has taken its place.
+    pub(super) async fn forget(&self, agent: &Agent, session: &Arc<Session>) {
+        let slot = self.slot(agent);
+        let mut slot = slot.lock().await;
+        if slot.as_ref().is_some_and(|current| Arc::ptr_eq(current, session)) {
+            *slot = None;
+        }
+    }
+
+    /// Takes all sessions out.
+    pub(super) async fn take(&self) -> Vec<Arc<Session>> {
+        let slots: Vec<Slot> = {
+            let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            slots.drain().map(|(_, slot)| slot).collect()
+        };
+        let mut sessions = Vec::new();
+        for slot in slots {
+            sessions.extend(slot.lock().await.take());
+        }
+        sessions
+    }
+}

@@ -1,0 +1,305 @@
+//! The servers behind the gateway, of which the gateway is the client.
+//!
+//! One request of a client is at most one request here: no retry, no redirect,
+//! no initialize-and-resend. Once a byte of a request may have left, nothing is
+//! sent again and only an authoritative answer says what became of it
+//! (`docs/spec/protocol.md` §1). Sessions and processes belong to one agent.
+
+mod conversation;
+mod http;
+mod stdio;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use countersign_canon::document::Item;
+use countersign_evidence::{Agent, RefusalCode};
+use countersign_ledger::{GateClosed, SendGate};
+use countersign_mcp::{Revision, envelope, server::Identity};
+use tokio::sync::watch;
+
+use crate::config;
+use crate::delivery::Progress;
+
+/// Who the gateway is.
+pub(crate) const IDENTITY: Identity =
+    Identity { name: "countersign", version: env!("CARGO_PKG_VERSION") };
+
+/// One upstream server, over whichever transport.
+#[derive(Debug)]
+pub(crate) struct Upstream {
+    kind: Kind,
+    revision: Revision,
+    call_timeout: Duration,
+    connect_timeout: Duration,
+    signals: Signals,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Http(http::Http),
+    Stdio(stdio::Stdio),
+}
+
+/// What upstreams and the gateway tell each other beside requests.
+#[derive(Clone, Debug)]
+pub(crate) struct Signals {
+    /// Set where the upstream said that its list of tools has changed.
+    pub(crate) tools_changed: Arc<AtomicBool>,
+    /// True once what still runs must end.
+    pub(crate) hurry: watch::Receiver<bool>,
+}
+
+/// One request to an upstream.
+pub(crate) struct Request<'r> {
+    /// Its method.
+    pub(crate) method: &'r str,
+    /// What `Mcp-Name` says, in revisions that have it.
+    pub(crate) name: Option<&'r str>,
+    /// Writes the message under the id that the gateway mints for it.
+    pub(crate) body: &'r (dyn Fn(u64) -> Vec<u8> + Send + Sync),
+    /// Passed directly before the first byte is written.
+    pub(crate) gate: Option<SendGate>,
+    /// Where progress goes, if the client asked for it.
+    pub(crate) progress: Option<Progress>,
+}
+
+/// What became of a request.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Exchange<T> {
+    /// It is certain that no byte of it left.
+    NotSent(Reason),
+    /// Bytes may have left, and no authoritative answer came.
+    Unanswered {
+        /// Why.
+        reason: Reason,
+        /// Something came that could not be relied on.
+        received: bool,
+    },
+    /// The upstream answered.
+    Answered(T),
+}
+
+/// Why there is no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reason {
+    /// It could not be connected to, started or greeted.
+    Unreachable,
+    /// The reservation does not hold any more.
+    ReservationLost,
+    /// The time was up.
+    Timeout,
+    /// The connection or the process ended.
+    Closed,
+    /// The stream or the body ended without an answer to this request.
+    NoAnswer,
+    /// A status, or a content type, that carries no answer.
+    Status,
+    /// What came is refused by the strict reader, or is no tool result.
+    Unreadable,
+    /// What came is larger than a message may be.
+    TooLarge,
+    /// The gateway shuts down.
+    ShuttingDown,
+}
+
+impl Reason {
+    /// The stable code, as it stands in entries.
+    #[must_use]
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Unreachable => "upstream-unreachable",
+            Self::ReservationLost => "reservation-lost",
+            Self::Timeout => "upstream-timeout",
+            Self::Closed => "upstream-closed",
+            Self::NoAnswer => "upstream-no-answer",
+            Self::Status => "upstream-status",
+            Self::Unreadable => "upstream-unreadable",
+            Self::TooLarge => "upstream-too-large",
+            Self::ShuttingDown => "shutting-down",
+        }
+    }
+
+    /// The same, as entries take it.
+    #[must_use]
+    pub(crate) fn code(self) -> Option<RefusalCode> {
+        RefusalCode::new(self.as_str()).ok()
+    }
+}
+
+/// A result, or an error object.
+pub(crate) type Answer<'d> = Result<Item<'d>, Item<'d>>;
+
+/// Reads an answer. None where it is of no form that the caller knows.
+pub(crate) trait Read<T>: FnOnce(Answer<'_>) -> Option<T> + Send {}
+impl<T, F: FnOnce(Answer<'_>) -> Option<T> + Send> Read<T> for F {}
+
+impl Upstream {
+    /// An upstream as it is configured; nothing is connected or started yet.
+    ///
+    /// # Errors
+    /// Where TLS cannot be set up.
+    pub(crate) fn new(
+        server: &config::Server,
+        inherited: &[(String, String)],
+        hurry: watch::Receiver<bool>,
+    ) -> Result<Self, rustls::Error> {
+        let signals = Signals { tools_changed: Arc::default(), hurry };
+        let kind = match &server.transport {
+            config::Transport::Http { url, headers } => {
+                Kind::Http(http::Http::new(url.clone(), headers.clone(), signals.clone())?)
+            }
+            config::Transport::Stdio { program, arguments, environment, folder } => {
+                let mut variables = inherited.to_vec();
+                for (name, value) in environment {
+                    variables.push((name.clone(), value.reveal().to_owned()));
+                }
+                let command = stdio::Command {
+                    program: program.clone(),
+                    arguments: arguments.clone(),
+                    variables,
+                    folder: folder.clone(),
+                };
+                Kind::Stdio(stdio::Stdio::new(server.name.clone(), command, signals.clone()))
+            }
+        };
+        Ok(Self {
+            kind,
+            revision: server.revision,
+            call_timeout: server.call_timeout,
+            connect_timeout: server.connect_timeout,
+            signals,
+        })
+    }
+
+    /// The revision that the gateway speaks with it.
+    #[must_use]
+    pub(crate) fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// Whether the list of tools is known to have changed; asking resets it.
+    pub(crate) fn take_tools_changed(&self) -> bool {
+        self.signals.tools_changed.swap(false, Ordering::SeqCst)
+    }
+
+    /// Opens an agent's session where there is none, so that it is known
+    /// before anything is reserved whether the upstream can be spoken to.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    pub(crate) async fn ready(&self, agent: &Agent) -> Result<(), Reason> {
+        let opening = async {
+            match &self.kind {
+                Kind::Http(http) => http.prepare(agent, self.revision).await,
+                Kind::Stdio(stdio) => stdio.prepare(agent, self.revision).await,
+            }
+        };
+        tokio::time::timeout(self.connect_timeout, opening)
+            .await
+            .unwrap_or(Err(Reason::Timeout))
+    }
+
+    /// Sends one request and reads its answer.
+    pub(crate) async fn exchange<T: Send>(
+        &self,
+        agent: &Agent,
+        request: Request<'_>,
+        read: impl Read<T>,
+    ) -> Exchange<T> {
+        if let Err(reason) = self.ready(agent).await {
+            return Exchange::NotSent(reason);
+        }
+        let trace = Trace::default();
+        let mut hurry = self.signals.hurry.clone();
+        let exchange = async {
+            match &self.kind {
+                Kind::Http(http) => {
+                    http.exchange(agent, self.revision, request, &trace, read).await
+                }
+                Kind::Stdio(stdio) => {
+                    stdio.exchange(agent, self.revision, request, &trace, read).await
+                }
+            }
+        };
+        // Dropping the exchange closes its stream, so nothing more is written.
+        let reason = tokio::select! {
+            exchange = exchange => return exchange,
+            () = tokio::time::sleep(self.call_timeout) => Reason::Timeout,
+            _ = hurry.wait_for(|hurry| *hurry) => Reason::ShuttingDown,
+        };
+        if trace.left() {
+            self.cancel(agent, trace.id()).await;
+            Exchange::Unanswered { reason, received: false }
+        } else {
+            Exchange::NotSent(reason)
+        }
+    }
+
+    /// Tells the upstream that nobody waits any more; best effort. Without
+    /// sessions, closing the stream has said so already.
+    async fn cancel(&self, agent: &Agent, id: u64) {
+        if !self.revision.has_sessions() {
+            return;
+        }
+        let params = format!("{{\"requestId\":{id}}}");
+        let body = envelope::message(None, "notifications/cancelled", Some(params.as_bytes()));
+        let telling = async {
+            match &self.kind {
+                Kind::Http(http) => http.tell(agent, body).await,
+                Kind::Stdio(stdio) => stdio.tell(agent, body).await,
+            }
+        };
+        let _ = tokio::time::timeout(Duration::from_secs(1), telling).await;
+    }
+
+    /// Ends sessions and processes.
+    pub(crate) async fn close(&self) {
+        match &self.kind {
+            Kind::Http(http) => http.close().await,
+            Kind::Stdio(stdio) => stdio.close().await,
+        }
+    }
+}
+
+/// How far one request came; shared with whoever writes it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Trace(Arc<Traced>);
+
+#[derive(Debug, Default)]
+struct Traced {
+    left: AtomicBool,
+    refused: AtomicBool,
+    id: AtomicU64,
+}
+
+impl Trace {
+    /// Asks the gate, directly before the first byte; then bytes may leave.
+    pub(crate) fn pass(&self, gate: Option<&SendGate>) -> Result<(), GateClosed> {
+        if let Some(Err(closed)) = gate.map(SendGate::pass) {
+            self.0.refused.store(true, Ordering::SeqCst);
+            return Err(closed);
+        }
+        self.0.left.store(true, Ordering::SeqCst);
+        Ok(())
+    }
+
+    /// Whether bytes may have left.
+    pub(crate) fn left(&self) -> bool {
+        self.0.left.load(Ordering::SeqCst)
+    }
+
+    /// Whether the gate was closed, so that none did.
+    pub(crate) fn refused(&self) -> bool {
+        self.0.refused.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn set_id(&self, id: u64) {
+        self.0.id.store(id, Ordering::SeqCst);
+    }
+
+    fn id(&self) -> u64 {
+        self.0.id.load(Ordering::SeqCst)
+    }
+}

@@ -1,0 +1,89 @@
+//! Real parts for the gateway's tests: a gateway on a real SQLite file, a small
+//! MCP upstream that counts its effects, and a client that sends raw bytes.
+
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+pub mod client;
+pub mod upstream;
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use countersign_gateway::config::Config;
+use countersign_gateway::environment::Environment;
+use countersign_gateway::{Ended, prepare};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+pub use client::Client;
+pub use upstream::Upstream;
+
+/// Everything is allowed, so that policy does not stand in the way of a test.
+pub const PERMIT_ALL: &str = "permit (principal, action, resource);\n";
+
+/// A gateway that runs, in a folder of its own.
+pub struct Gateway {
+    pub address: SocketAddr,
+    pub folder: tempfile::TempDir,
+    stop: Option<oneshot::Sender<()>>,
+    run: JoinHandle<Ended>,
+}
+
+impl Gateway {
+    /// A gateway in front of one upstream named `up`, with open identity and
+    /// `policies`; `more` is added to the configuration.
+    pub async fn start(upstream: &Upstream, policies: &str, more: &str) -> Self {
+        let server = format!("[[server]]\nname = \"up\"\nurl = \"{}\"\n", upstream.url());
+        Self::start_with(&server, policies, more).await
+    }
+
+    /// The same with a whole `[[server]]` table.
+    pub async fn start_with(server: &str, policies: &str, more: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("policies")).unwrap();
+        std::fs::write(folder.path().join("policies/test.cedar"), policies).unwrap();
+        let text = format!(
+            "listen = \"127.0.0.1:0\"\n{more}\n[identity]\nmode = \"open\"\n\
+             [policy]\nfolder = \"policies\"\n{server}"
+        );
+        std::fs::write(folder.path().join("countersign.toml"), text).unwrap();
+        Self::start_in(folder).await
+    }
+
+    /// Starts, or starts again, what is configured in a folder.
+    pub async fn start_in(folder: tempfile::TempDir) -> Self {
+        let config = Config::read(&folder.path().join("countersign.toml")).unwrap();
+        let prepared = prepare(config, Environment::system()).await.unwrap();
+        let address = prepared.address();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let run = tokio::spawn(prepared.run(async move {
+            let _ = stopped.await;
+        }));
+        Self { address, folder, stop: Some(stop), run }
+    }
+
+    pub fn client(&self) -> Client {
+        Client::new(self.address)
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Stops it in good order.
+    pub async fn stop(mut self) -> (Ended, tempfile::TempDir) {
+        drop(self.stop.take());
+        (self.run.await.unwrap(), self.folder)
+    }
+}
+
+/// The entries of a gateway that was stopped, as JSON.
+pub fn entries(folder: &Path) -> Vec<serde_json::Value> {
+    let config = Config::read(&folder.join("countersign.toml")).unwrap();
+    let source =
+        countersign_gateway::export::open_store(&config.store, &Environment::system()).unwrap();
+    let all = countersign_ledger::Selection::All;
+    let entries = source.ledger.entries(&all, 0, 10_000).unwrap().entries;
+    source.ledger.stop().unwrap();
+    entries.iter().map(|entry| serde_json::from_slice(&entry.bytes).unwrap()).collect()
+}

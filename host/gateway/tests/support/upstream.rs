@@ -1,0 +1,220 @@
+//! A small MCP server on Streamable HTTP that counts its effects, and answers
+//! a call as a test tells it to.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::any;
+use http::{HeaderMap, Method, StatusCode, header};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+/// How a call is answered. `ID` in a text stands for the request's id.
+#[derive(Clone, Debug)]
+pub enum Behaviour {
+    /// A result with this raw JSON.
+    Result(String),
+    /// This status, content type and raw body.
+    Raw(u16, &'static str, Vec<u8>),
+    /// The head and the beginning of a body, and then the connection breaks.
+    BreakOff,
+    /// No answer at all.
+    Never,
+    /// A result after this long.
+    Slow(Duration),
+    /// Progress under the gateway's token, and then a result, as events.
+    Progress,
+    /// A `ping` of the server's own, then the result once it was answered.
+    Ping,
+}
+
+#[derive(Clone)]
+pub struct Upstream {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    behaviour: Mutex<Behaviour>,
+    tools: Mutex<Value>,
+    effects: AtomicUsize,
+    initializes: AtomicUsize,
+    seen: Mutex<Vec<(HeaderMap, Bytes)>>,
+    pinged: tokio::sync::Notify,
+}
+
+impl Upstream {
+    pub async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let tool = |name: &str| json!({"name": name, "inputSchema": {"type": "object"}});
+        let shared = Arc::new(Shared {
+            behaviour: Mutex::new(Behaviour::Result(r#"{"content":[]}"#.to_owned())),
+            tools: Mutex::new(json!([tool("pay"), tool("Pay"), tool("look")])),
+            effects: AtomicUsize::new(0),
+            initializes: AtomicUsize::new(0),
+            seen: Mutex::default(),
+            pinged: tokio::sync::Notify::new(),
+        });
+        let router = Router::new().route("/mcp", any(answer)).with_state(Arc::clone(&shared));
+        tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        Self { address, shared }
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://{}/mcp", self.address)
+    }
+
+    pub fn behave(&self, behaviour: Behaviour) {
+        *self.shared.behaviour.lock().unwrap() = behaviour;
+    }
+
+    pub fn offer(&self, tools: Value) {
+        *self.shared.tools.lock().unwrap() = tools;
+    }
+
+    /// How many calls had their effect.
+    pub fn effects(&self) -> usize {
+        self.shared.effects.load(Ordering::SeqCst)
+    }
+
+    pub fn initializes(&self) -> usize {
+        self.shared.initializes.load(Ordering::SeqCst)
+    }
+
+    /// The headers and the body of the last call.
+    pub fn last_call(&self) -> (HeaderMap, String) {
+        let seen = self.shared.seen.lock().unwrap();
+        let (headers, body) = seen.last().cloned().unwrap();
+        (headers, String::from_utf8(body.to_vec()).unwrap())
+    }
+}
+
+async fn answer(
+    State(shared): State<Arc<Shared>>,
+    method: Method,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    if method != Method::POST {
+        return StatusCode::METHOD_NOT_ALLOWED.into_response();
+    }
+    let message: Value = serde_json::from_slice(&body).unwrap();
+    let id = message["id"].to_string();
+    let reply = |result: Value| {
+        json_response(200, &format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#))
+    };
+    match message["method"].as_str() {
+        Some("initialize") => {
+            shared.initializes.fetch_add(1, Ordering::SeqCst);
+            let mut response = reply(json!({
+                "protocolVersion": message["params"]["protocolVersion"],
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "up", "version": "1"},
+            }));
+            response.headers_mut().insert("mcp-session-id", "s1".parse().unwrap());
+            response
+        }
+        Some("tools/list") => reply(json!({"tools": *shared.tools.lock().unwrap()})),
+        Some("tools/call") => {
+            shared.effects.fetch_add(1, Ordering::SeqCst);
+            shared.seen.lock().unwrap().push((headers, body));
+            let behaviour = shared.behaviour.lock().unwrap().clone();
+            call(&shared, behaviour, &id).await
+        }
+        None if message.get("result").is_some() => {
+            shared.pinged.notify_one();
+            StatusCode::ACCEPTED.into_response()
+        }
+        _ => StatusCode::ACCEPTED.into_response(),
+    }
+}
+
+async fn call(shared: &Shared, behaviour: Behaviour, id: &str) -> Response {
+    let result = |result: &str| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#);
+    match behaviour {
+        Behaviour::Result(raw) => json_response(200, &result(&raw)),
+        Behaviour::Raw(status, kind, body) => {
+            let text = String::from_utf8_lossy(&body).replace("ID", id);
+            let body = if std::str::from_utf8(&body).is_ok() { text.into_bytes() } else { body };
+            response(status, kind, Body::from(body))
+        }
+        Behaviour::BreakOff => {
+            let chunks = Chunks(vec![Err(()), Ok(Bytes::from_static(b"{\"jsonrpc\""))]);
+            response(200, "application/json", Body::new(chunks))
+        }
+        Behaviour::Never => std::future::pending().await,
+        Behaviour::Slow(time) => {
+            tokio::time::sleep(time).await;
+            json_response(200, &result(r#"{"content":[]}"#))
+        }
+        Behaviour::Progress => {
+            let progress = format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{id},"progress":1.0,"total":2}}}}"#
+            );
+            let body = format!(
+                "id: 0\ndata:\n\ndata: {progress}\n\ndata: {}\n\n",
+                result(r#"{"content":[]}"#)
+            );
+            response(200, "text/event-stream", Body::from(body))
+        }
+        Behaviour::Ping => {
+            let ping = "data: {\"jsonrpc\":\"2.0\",\"id\":\"p\",\"method\":\"ping\"}\n\n";
+            let (sender, receiver) = tokio::sync::mpsc::channel(2);
+            sender.send(Bytes::from(ping)).await.unwrap();
+            shared.pinged.notified().await;
+            sender.send(Bytes::from(format!("data: {}\n\n", result("{}")))).await.unwrap();
+            response(200, "text/event-stream", Body::new(Stream(receiver)))
+        }
+    }
+}
+
+fn json_response(status: u16, body: &str) -> Response {
+    response(status, "application/json", Body::from(body.to_owned()))
+}
+
+fn response(status: u16, kind: &str, body: Body) -> Response {
+    let mut builder = http::Response::builder().status(status);
+    if !kind.is_empty() {
+        builder = builder.header(header::CONTENT_TYPE, kind);
+    }
+    builder.body(body).unwrap()
+}
+
+/// A body of chunks, taken from the end; an error breaks the connection.
+struct Chunks(Vec<Result<Bytes, ()>>);
+
+impl hyper::body::Body for Chunks {
+    type Data = Bytes;
+    type Error = std::io::Error;
+
+    fn poll_frame(
+        mut self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Result<hyper::body::Frame<Bytes>, std::io::Error>>> {
+        let next = self.0.pop();
+        std::task::Poll::Ready(next.map(|chunk| {
+            chunk.map(hyper::body::Frame::data).map_err(|()| std::io::Error::other("broken"))
+        }))
+    }
+}
+
+struct Stream(tokio::sync::mpsc::Receiver<Bytes>);
+
+impl hyper::body::Body for Stream {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        mut self: std::pin::Pin<&mut Self>,
+        cx: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Result<hyper::body::Frame<Bytes>, Self::Error>>> {
+        self.0.poll_recv(cx).map(|chunk| chunk.map(|chunk| Ok(hyper::body::Frame::data(chunk))))
+    }
+}
