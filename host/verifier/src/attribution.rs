@@ -1,0 +1,152 @@
+//! Attribution: whether what a call names had been approved by then.
+//!
+//! Two things must hold: the log says, before the call, that this policy set
+//! and this component came into force; and the verifier approves of both.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use countersign_canon::Digest;
+use countersign_evidence::{Entry, Kind, LogId};
+
+use crate::chain::granted;
+use crate::claim::Claim;
+use crate::findings::{Findings, Place};
+use crate::inputs::Inputs;
+
+/// What is in force in each log.
+pub(crate) struct Attribution<'i> {
+    inputs: &'i Inputs,
+    logs: BTreeMap<LogId, InForce>,
+    calls: u64,
+    /// Components and policies that were named and not approved.
+    strangers: BTreeSet<String>,
+}
+
+#[derive(Default)]
+struct InForce {
+    policies: Option<Digest>,
+    profiles: BTreeMap<String, BTreeSet<Digest>>,
+    /// What was approved for each tool, by server and tool.
+    catalog: BTreeMap<(String, String), Approved>,
+}
+
+/// A tool's description, and the server that it was approved for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Approved {
+    tool: Digest,
+    server: Option<Digest>,
+}
+
+impl<'i> Attribution<'i> {
+    pub(crate) fn new(inputs: &'i Inputs) -> Self {
+        Self {
+            inputs,
+            logs: BTreeMap::new(),
+            calls: 0,
+            strangers: BTreeSet::new(),
+        }
+    }
+
+    /// Takes the next entry of the bundle.
+    pub(crate) fn entry(&mut self, entry: &Entry, place: &Place, findings: &mut Findings) {
+        let said = entry.said();
+        let in_force = self.logs.entry(entry.log_id().clone()).or_default();
+        match said.kind {
+            Kind::PolicyLoaded => in_force.policies = said.policy_digest,
+            Kind::ProfileLoaded => {
+                if let (Some(profile), Some(component)) = (&said.profile, said.component) {
+                    in_force
+                        .profiles
+                        .entry(profile.clone())
+                        .or_default()
+                        .insert(component);
+                }
+            }
+            Kind::CatalogApproved => {
+                if let (Some(server), Some(tool), Some(approved)) =
+                    (&said.server, &said.tool, said.catalog.approved)
+                {
+                    let approved = Approved {
+                        tool: approved,
+                        server: said.server_digest,
+                    };
+                    in_force
+                        .catalog
+                        .insert((server.to_string(), tool.clone()), approved);
+                }
+            }
+            _ if granted(said) => self.call(entry, place, findings),
+            _ => {}
+        }
+    }
+
+    /// A call that was permitted.
+    fn call(&mut self, entry: &Entry, place: &Place, findings: &mut Findings) {
+        let said = entry.said();
+        let Some(in_force) = self.logs.get(entry.log_id()) else {
+            return;
+        };
+        self.calls = self.calls.saturating_add(1);
+        let claim = Claim::Attribution;
+        match (in_force.policies, said.policy_digest) {
+            (Some(loaded), Some(named)) if loaded == named => {}
+            (Some(loaded), _) => findings.contradict(claim, Some(place), || {
+                format!("it was not decided by the policies in force, `{loaded}`")
+            }),
+            (None, _) => findings.leave_open(claim, Some(place), || {
+                "no entry before it says which policies were in force".to_owned()
+            }),
+        }
+        if let (Some(profile), Some(component)) = (&said.profile, said.component) {
+            match in_force.profiles.get(profile) {
+                Some(loaded) if loaded.contains(&component) => {}
+                Some(_) => findings.contradict(claim, Some(place), || {
+                    format!("its component is not one that was loaded as `{profile}`")
+                }),
+                None => findings.leave_open(claim, Some(place), || {
+                    format!("no entry before it says that `{profile}` was loaded")
+                }),
+            }
+            if self.inputs.components.find(profile, component).is_none() {
+                self.strangers
+                    .insert(format!("component `{profile}` ({component})"));
+            }
+        }
+        if let Some(digest) = said.policy_digest
+            && !self.inputs.policies.contains_key(&digest)
+        {
+            self.strangers.insert(format!("set of policies `{digest}`"));
+        }
+        let tool = said.server.as_ref().zip(said.tool.clone());
+        let tool = tool.map(|(server, tool)| (server.to_string(), tool));
+        match tool.and_then(|tool| in_force.catalog.get(&tool)) {
+            Some(approved)
+                if Some(approved.tool) == said.catalog.attributed
+                    && (approved.server.is_none() || approved.server == said.server_digest) => {}
+            Some(approved) => findings.contradict(claim, Some(place), || {
+                format!(
+                    "its tool was not taken to be as approved, `{}`",
+                    approved.tool
+                )
+            }),
+            None => findings.leave_open(claim, Some(place), || {
+                "no entry before it approves its tool's description".to_owned()
+            }),
+        }
+    }
+
+    /// Says what was named without approval.
+    pub(crate) fn finish(self, findings: &mut Findings) {
+        for stranger in self.strangers {
+            findings.leave_open(Claim::Attribution, None, || {
+                format!("the {stranger} is not one that you approved")
+            });
+        }
+        if self.calls > 0 {
+            findings.show(
+                Claim::Attribution,
+                format!("{} calls compared with what was in force", self.calls),
+            );
+        }
+    }
+}

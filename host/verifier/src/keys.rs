@@ -1,0 +1,112 @@
+//! Which key may sign which checkpoints of one log.
+//!
+//! The keys that the verifier trusts are in force from the log's beginning; a
+//! `key-rotated` entry whose statement a key in force signed hands over to the
+//! next one. A trusted key that only took over later says nothing of what its
+//! predecessor signed, and nothing against it.
+
+use countersign_evidence::KeyRotation;
+use countersign_evidence::checkpoint::SignedCheckpoint;
+use countersign_evidence::key::VerifyingKey;
+
+/// The keys of one log.
+#[derive(Debug, Default)]
+pub(crate) struct Keys {
+    in_force: Vec<Term>,
+    /// Predecessors of trusted keys, with the size up to which they signed.
+    before: Vec<(VerifyingKey, u64)>,
+    /// Whether any rotation could not be followed.
+    pub(crate) foreign_rotation: bool,
+}
+
+#[derive(Debug)]
+struct Term {
+    key: VerifyingKey,
+    /// The sizes of the checkpoints that it may sign.
+    from: u64,
+    to: u64,
+}
+
+/// What a checkpoint's signature shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Signed {
+    /// A trusted key signed it, while it was in force.
+    Trusted,
+    /// The predecessor of a trusted key did.
+    Before,
+    /// No trusted key did, though there is one for this log.
+    Other,
+    /// No key is trusted for this log.
+    NoKey,
+}
+
+impl Keys {
+    /// A key that the verifier trusts.
+    pub(crate) fn trust(&mut self, key: VerifyingKey) {
+        self.in_force.push(Term {
+            key,
+            from: 0,
+            to: u64::MAX,
+        });
+    }
+
+    /// A rotation that stands at `sequence` of the log.
+    pub(crate) fn rotate(&mut self, rotation: &KeyRotation, sequence: u64) {
+        let size = sequence.saturating_add(1);
+        let handed = self.in_force.iter_mut().find_map(|term| {
+            let next = (term.to == u64::MAX).then(|| term.key.follow(rotation))??;
+            term.to = size;
+            Some(next)
+        });
+        if let Some(key) = handed {
+            self.in_force.push(Term {
+                key,
+                from: size,
+                to: u64::MAX,
+            });
+            return;
+        }
+        let previous = VerifyingKey::parse(&rotation.previous).ok();
+        let stated = previous.filter(|previous| previous.follow(rotation).is_some());
+        match stated {
+            Some(previous)
+                if self
+                    .in_force
+                    .iter()
+                    .any(|t| t.key.to_string() == rotation.next) =>
+            {
+                self.before.push((previous, size));
+            }
+            _ => self.foreign_rotation = true,
+        }
+    }
+
+    /// Whether any key is trusted for this log.
+    pub(crate) fn any(&self) -> bool {
+        !self.in_force.is_empty()
+    }
+
+    /// Who signed a checkpoint.
+    pub(crate) fn signed(&self, note: &SignedCheckpoint) -> Signed {
+        let size = note.unverified().size;
+        let in_force = |term: &&Term| (term.from..=term.to).contains(&size);
+        if self.in_force.is_empty() {
+            Signed::NoKey
+        } else if self
+            .in_force
+            .iter()
+            .filter(in_force)
+            .any(|term| note.verify(&term.key))
+        {
+            Signed::Trusted
+        } else if self
+            .before
+            .iter()
+            .any(|(key, to)| size <= *to && note.verify(key))
+        {
+            Signed::Before
+        } else {
+            Signed::Other
+        }
+    }
+}

@@ -1,0 +1,357 @@
+//! Integrity and completeness: hashes, links, the tree, what was signed, and
+//! whether anything is missing.
+//!
+//! Entries pass through once, in the order of the bundle. A log that stands in
+//! it whole is rebuilt, so that its root can be compared with every checkpoint;
+//! of a filtered one the inclusion proofs are checked instead.
+
+use std::collections::{BTreeMap, HashMap};
+
+use countersign_canon::Digest;
+use countersign_evidence::bundle::{Manifest, Proof};
+use countersign_evidence::checkpoint::{Checkpoint, SignedCheckpoint};
+use countersign_evidence::proof::verify_inclusion;
+use countersign_evidence::tree::{Frontier, Hash};
+use countersign_evidence::{Entry, Kind, LogId};
+
+use crate::claim::Claim;
+use crate::findings::{Findings, Place};
+use crate::inputs::Inputs;
+use crate::keys::{Keys, Signed};
+
+/// All logs of a bundle.
+pub(crate) struct Logs {
+    logs: BTreeMap<LogId, Log>,
+    checkpoints: Vec<Seen>,
+    whole: bool,
+    entries: u64,
+}
+
+#[derive(Default)]
+struct Log {
+    /// How many entries the bundle says that there are.
+    extent: u64,
+    /// The sequence after the last entry.
+    next: u64,
+    last: Option<Digest>,
+    tree: Frontier,
+    /// The roots at the sizes of checkpoints, once they are reached.
+    roots: BTreeMap<u64, Option<Hash>>,
+    /// Leaves of a filtered log whose proofs are still to come.
+    unproven: HashMap<u64, Digest>,
+    /// An entry is missing, or out of place: roots would say nothing more.
+    broken: bool,
+    count: u64,
+    keys: Keys,
+}
+
+/// A checkpoint at hand.
+struct Seen {
+    name: String,
+    note: SignedCheckpoint,
+    /// It came from the verifier's side, not in the bundle.
+    kept: bool,
+}
+
+impl Logs {
+    /// Prepares for the logs that a bundle names.
+    pub(crate) fn new(
+        manifest: &Manifest,
+        notes: &[(String, Vec<u8>)],
+        inputs: &Inputs,
+        findings: &mut Findings,
+    ) -> Self {
+        let mut logs = Self {
+            logs: BTreeMap::new(),
+            checkpoints: Vec::new(),
+            whole: manifest.filter.is_none(),
+            entries: 0,
+        };
+        for extent in &manifest.logs {
+            let mut log = Log {
+                extent: extent.size,
+                ..Log::default()
+            };
+            for key in inputs
+                .trusted
+                .iter()
+                .filter(|key| *key.name() == extent.log_id)
+            {
+                log.keys.trust(key.clone());
+            }
+            logs.logs.insert(extent.log_id.clone(), log);
+        }
+        for (name, note) in notes {
+            let text = std::str::from_utf8(note).ok();
+            match text.and_then(|text| SignedCheckpoint::parse(text).ok()) {
+                Some(note) => logs.expect(Seen {
+                    name: name.clone(),
+                    note,
+                    kept: false,
+                }),
+                None => findings.contradict(Claim::Integrity, None, || {
+                    format!("`{name}` is not a signed checkpoint")
+                }),
+            }
+        }
+        for note in &inputs.since {
+            let name = "the checkpoint seen before".to_owned();
+            logs.expect(Seen {
+                name,
+                note: note.clone(),
+                kept: true,
+            });
+        }
+        logs
+    }
+
+    /// Remembers to keep the root at the size of a checkpoint.
+    fn expect(&mut self, seen: Seen) {
+        let checkpoint = seen.note.unverified();
+        if let Some(log) = self.logs.get_mut(&checkpoint.log_id) {
+            let root = (checkpoint.size == 0).then(|| log.tree.root());
+            log.roots.insert(checkpoint.size, root);
+        }
+        self.checkpoints.push(seen);
+    }
+
+    /// Takes the next entry of the bundle.
+    pub(crate) fn entry(&mut self, entry: &Entry, place: &Place, findings: &mut Findings) {
+        self.entries = self.entries.saturating_add(1);
+        let Some(log) = self.logs.get_mut(entry.log_id()) else {
+            findings.contradict(Claim::Completeness, Some(place), || {
+                "the bundle does not name the log of this entry".to_owned()
+            });
+            return;
+        };
+        log.count = log.count.saturating_add(1);
+        log.position(entry, place, self.whole, findings);
+        if entry.said().kind == Kind::KeyRotated
+            && let Some(rotation) = &entry.said().key
+        {
+            log.keys.rotate(rotation, entry.sequence());
+        }
+    }
+
+    /// Takes a proof of a filtered bundle.
+    pub(crate) fn proof(&mut self, proof: &Proof, findings: &mut Findings) {
+        let place = Place {
+            log_id: proof.log_id.clone(),
+            sequence: proof.sequence,
+        };
+        let Some(log) = self.logs.get_mut(&proof.log_id) else {
+            return;
+        };
+        let Some(leaf) = log.unproven.get(&proof.sequence).copied() else {
+            return;
+        };
+        let leads = |checkpoint: &Checkpoint| {
+            checkpoint.log_id == proof.log_id
+                && checkpoint.size == proof.size
+                && verify_inclusion(
+                    &leaf.to_bytes(),
+                    proof.sequence,
+                    proof.size,
+                    &proof.path,
+                    &checkpoint.root,
+                )
+        };
+        let sized = |seen: &&Seen| {
+            let checkpoint = seen.note.unverified();
+            checkpoint.log_id == proof.log_id && checkpoint.size == proof.size
+        };
+        if !self.checkpoints.iter().any(|seen| sized(&seen)) {
+            return;
+        }
+        if self
+            .checkpoints
+            .iter()
+            .filter(sized)
+            .all(|seen| leads(seen.note.unverified()))
+        {
+            log.unproven.remove(&proof.sequence);
+        } else {
+            findings.contradict(Claim::Integrity, Some(&place), || {
+                format!(
+                    "its inclusion path does not lead to the checkpoint of size {}",
+                    proof.size
+                )
+            });
+        }
+    }
+
+    /// Compares everything with what was signed, once all entries are in.
+    pub(crate) fn finish(mut self, findings: &mut Findings) {
+        if !self.whole {
+            findings.leave_open(Claim::Completeness, None, || {
+                "the bundle is filtered, so what it leaves out is not known".to_owned()
+            });
+        }
+        let mut signed: BTreeMap<LogId, u64> = BTreeMap::new();
+        for seen in &self.checkpoints {
+            let checkpoint = seen.note.unverified();
+            if self.check(seen, findings) {
+                let newest = signed.entry(checkpoint.log_id.clone()).or_default();
+                *newest = checkpoint.size.max(*newest);
+            }
+        }
+        for (id, log) in &mut self.logs {
+            log.finish(id, signed.get(id).copied(), self.whole, findings);
+        }
+        findings.show(
+            Claim::Integrity,
+            format!("{} entries hash and link", self.entries),
+        );
+        let logs = self.logs.len();
+        findings.show(
+            Claim::Completeness,
+            format!("{logs} logs without a gap, as long as was signed"),
+        );
+    }
+
+    /// Checks one checkpoint; whether a trusted key signed it for this bundle.
+    fn check(&self, seen: &Seen, findings: &mut Findings) -> bool {
+        let checkpoint = seen.note.unverified();
+        let name = &seen.name;
+        let Some(log) = self.logs.get(&checkpoint.log_id) else {
+            findings.contradict(Claim::Completeness, None, || {
+                format!(
+                    "{name} is of the log `{}`, which the bundle does not name",
+                    checkpoint.log_id
+                )
+            });
+            return false;
+        };
+        let signed = log.keys.signed(&seen.note);
+        match signed {
+            Signed::Trusted | Signed::Before | Signed::NoKey => {}
+            Signed::Other => {
+                findings.contradict(Claim::Integrity, None, || {
+                    format!(
+                        "{name} is not signed by the key that is trusted for `{}`",
+                        checkpoint.log_id
+                    )
+                });
+                return false;
+            }
+        }
+        let held = if self.whole { log.next } else { log.extent };
+        if checkpoint.size > held {
+            findings.contradict(Claim::Completeness, None, || {
+                format!(
+                    "{name} covers {} entries of `{}`, the bundle {held}",
+                    checkpoint.size, checkpoint.log_id
+                )
+            });
+            return false;
+        }
+        let root = log.roots.get(&checkpoint.size).copied().flatten();
+        if root.is_some_and(|root| root != checkpoint.root) {
+            findings.contradict(Claim::Integrity, None, || {
+                format!(
+                    "the first {} entries of `{}` have another root than {name} says",
+                    checkpoint.size, checkpoint.log_id
+                )
+            });
+            return false;
+        }
+        if seen.kept && !self.whole && root.is_none() {
+            findings.leave_open(Claim::Integrity, None, || {
+                format!("{name} cannot be compared with a filtered bundle")
+            });
+        }
+        signed == Signed::Trusted && (root.is_some() || !self.whole)
+    }
+}
+
+impl Log {
+    /// Checks the place of an entry against the one before it.
+    fn position(&mut self, entry: &Entry, place: &Place, whole: bool, findings: &mut Findings) {
+        let sequence = entry.sequence();
+        if sequence < self.next {
+            self.broken = true;
+            findings.contradict(Claim::Integrity, Some(place), || {
+                "it stands behind a later entry, or stands twice".to_owned()
+            });
+            return;
+        }
+        let follows = sequence == self.next;
+        if !follows && whole {
+            self.broken = true;
+            findings.contradict(Claim::Completeness, Some(place), || {
+                format!("the entries from {} on are missing before it", self.next)
+            });
+        }
+        // Entry 0 has no predecessor, wherever the bundle begins.
+        let known = follows && (self.last.is_some() || sequence == 0);
+        if (known && entry.previous() != self.last) || (sequence == 0) != entry.previous().is_none()
+        {
+            self.broken = true;
+            findings.contradict(Claim::Integrity, Some(place), || {
+                "it does not link to the entry before it".to_owned()
+            });
+        }
+        self.last = Some(entry.hash());
+        self.next = sequence.saturating_add(1);
+        if whole {
+            self.tree.append(entry.hash().to_bytes());
+            if !self.broken
+                && let Some(root) = self.roots.get_mut(&self.next)
+            {
+                *root = Some(self.tree.root());
+            }
+        } else {
+            self.unproven.insert(sequence, entry.hash());
+        }
+    }
+
+    /// Compares the log with what it should be.
+    fn finish(&mut self, id: &LogId, signed: Option<u64>, whole: bool, findings: &mut Findings) {
+        if whole && self.count < self.extent {
+            findings.contradict(Claim::Completeness, None, || {
+                format!(
+                    "`{id}` should have {} entries, the bundle holds {}",
+                    self.extent, self.count
+                )
+            });
+        }
+        if self.next > self.extent {
+            findings.contradict(Claim::Completeness, None, || {
+                format!(
+                    "`{id}` should have {} entries, the bundle goes on to {}",
+                    self.extent, self.next
+                )
+            });
+        }
+        if self.keys.foreign_rotation && self.keys.any() {
+            findings.contradict(Claim::Integrity, None, || {
+                format!("a key of `{id}` was replaced without the word of the key in force")
+            });
+        }
+        if !self.keys.any() {
+            for claim in [Claim::Integrity, Claim::Completeness] {
+                findings.leave_open(claim, None, || format!("no key is trusted for `{id}`"));
+            }
+            return;
+        }
+        let signed = signed.unwrap_or_default();
+        if whole && signed < self.next {
+            for claim in [Claim::Integrity, Claim::Completeness] {
+                findings.leave_open(claim, None, || {
+                    format!(
+                        "{} entries of `{id}` come after its newest signed checkpoint",
+                        self.next - signed
+                    )
+                });
+            }
+        }
+        if !whole && !self.unproven.is_empty() {
+            findings.leave_open(Claim::Integrity, None, || {
+                format!(
+                    "{} entries of `{id}` have no inclusion proof under a checkpoint",
+                    self.unproven.len()
+                )
+            });
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Reads a bundle once and puts each entry before every check.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Read, Seek};
+
+use countersign_canon::Digest;
+use countersign_evidence::bundle::{Bundle, BundleError, Profile, Proof};
+use countersign_evidence::{Entry, Kind};
+
+use crate::admission::Requests;
+use crate::attribution::Attribution;
+use crate::chain::Chains;
+use crate::claim::{Claim, Status};
+use crate::decision::Decisions;
+use crate::findings::{Findings, Place};
+use crate::inputs::Inputs;
+use crate::logs::Logs;
+use crate::outcome;
+use crate::receipts::Receipts;
+use crate::report::Report;
+
+/// A file that is not a bundle, so that nothing can be said of it: exit 3.
+#[derive(Debug, thiserror::Error)]
+#[error("the bundle is unusable: {0}")]
+pub struct Unusable(#[from] BundleError);
+
+/// How many notes of one sort are kept.
+const NOTES: usize = 32;
+
+/// Checks a bundle against everything that its verifier brings.
+///
+/// # Errors
+/// A file that cannot be read as a bundle. Everything that can be read has a
+/// report, however bad.
+pub fn verify(file: impl Read + Seek, inputs: &Inputs) -> Result<Report, Unusable> {
+    let mut bundle = Bundle::open(file)?;
+    let manifest = bundle.manifest().clone();
+    let whole = manifest.filter.is_none();
+    let mut findings = Findings::default();
+    let mut notes = Notes::default();
+    let mut logs = Logs::new(&manifest, bundle.checkpoints(), inputs, &mut findings);
+    let mut decisions = Decisions::new(inputs, bundle.policies(), &mut findings);
+    let carried = bundle.profiles().to_vec();
+    let mut chains = Chains::new(&inputs.components);
+    let mut requests = Requests::new(inputs);
+    let mut attribution = Attribution::new(inputs);
+    let mut receipts = Receipts::new(&inputs.receipts);
+    for member in bundle.unknown_members() {
+        notes.add(format!(
+            "the member `{member}` is not known and was not read"
+        ));
+    }
+    let mut lines = bundle.entries();
+    let mut line_number = 0_u64;
+    while let Some(line) = lines.next()? {
+        line_number = line_number.saturating_add(1);
+        let entry = match Entry::parse(line) {
+            Ok(entry) => entry,
+            Err(error) => {
+                findings.contradict(Claim::Integrity, None, || {
+                    format!("line {line_number}: {error}")
+                });
+                continue;
+            }
+        };
+        let place = Place::of(&entry);
+        notes.entry(&entry, &place);
+        logs.entry(&entry, &place, &mut findings);
+        chains.entry(&entry, &place, &mut findings);
+        requests.entry(&entry, &place, &mut decisions, &mut findings);
+        Decisions::entry(entry.said(), &place, &mut findings);
+        attribution.entry(&entry, &place, &mut findings);
+        outcome::entry(&entry, &place, &mut findings);
+        receipts.entry(&entry, &place, &mut findings);
+    }
+    let mut lines = bundle.proofs();
+    while let Some(line) = lines.next()? {
+        match Proof::parse(line) {
+            Some(proof) => logs.proof(&proof, &mut findings),
+            None => findings.contradict(Claim::Integrity, None, || "a line is no proof".to_owned()),
+        }
+    }
+    notes.compare(&carried, &mut findings);
+    logs.finish(&mut findings);
+    outcome::finish(chains.finish(whole, &mut findings), &mut findings);
+    requests.finish(&mut findings);
+    decisions.finish(&mut findings);
+    attribution.finish(&mut findings);
+    receipts.finish(&manifest, &mut findings);
+    // The tip of a chain is known only where nothing can have been cut.
+    if findings.status(Claim::Completeness) != Status::Verified {
+        findings.leave_open(Claim::Ordering, None, || {
+            "whether more entries follow is not known, since completeness is not shown".to_owned()
+        });
+    }
+    if findings.status(Claim::Integrity) != Status::Verified {
+        findings.leave_open(Claim::Outcome, None, || {
+            "who recorded it is not known, since integrity is not shown".to_owned()
+        });
+    }
+    for log in manifest
+        .logs
+        .iter()
+        .filter(|log| inputs.trusted.iter().all(|key| *key.name() != log.log_id))
+    {
+        if let Some(key) = &log.key {
+            notes.add(format!("the bundle calls `{key}` the key of `{}`: compare it with what the operator published, and name it as trusted", log.log_id));
+        }
+    }
+    Ok(Report::new(findings, notes.lines, line_number))
+}
+
+/// What is reported beside the claims, and which components entries name.
+#[derive(Default)]
+struct Notes {
+    lines: Vec<String>,
+    kinds: BTreeSet<String>,
+    members: BTreeSet<String>,
+    components: BTreeMap<String, BTreeSet<Digest>>,
+}
+
+impl Notes {
+    fn add(&mut self, note: String) {
+        if self.lines.len() < NOTES {
+            self.lines.push(note);
+        }
+    }
+
+    fn entry(&mut self, entry: &Entry, place: &Place) {
+        let said = entry.said();
+        if let Kind::Other(_) = said.kind
+            && self.kinds.len() < NOTES
+            && self.kinds.insert(said.kind.to_string())
+        {
+            self.add(format!(
+                "{place}: the kind `{}` is not known; only its place and hash were checked",
+                said.kind
+            ));
+        }
+        for member in entry.unknown_members() {
+            if self.members.len() < NOTES && self.members.insert(member.clone()) {
+                self.add(format!("{place}: the member `{member}` is not known; only that it was hashed was checked"));
+            }
+        }
+        if let (Some(profile), Some(component)) = (&said.profile, said.component)
+            && self.components.len() < 4_096
+        {
+            let known = self.components.entry(profile.clone()).or_default();
+            if known.len() < 64 {
+                known.insert(component);
+            }
+        }
+    }
+
+    /// Compares the components that a bundle carries with those that its
+    /// entries name.
+    fn compare(&mut self, carried: &[Profile], findings: &mut Findings) {
+        for profile in carried {
+            match self.components.get(profile.id.as_str()) {
+                Some(named) if named.contains(&profile.digest) => {}
+                Some(_) => findings.contradict(Claim::Admission, None, || {
+                    format!("the component that the bundle calls `{}` is not the one that its entries name", profile.id)
+                }),
+                None => self.add(format!("no entry names the component `{}`", profile.id)),
+            }
+        }
+    }
+}

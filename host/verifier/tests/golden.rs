@@ -1,0 +1,85 @@
+//! What the report looks like, for a person and for a program.
+//!
+//! With `COUNTERSIGN_GOLDEN=write` in the environment the files are written
+//! anew; the difference is then for a reviewer to see.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::cast_possible_truncation,
+    unreachable_pub,
+    reason = "a test says what fails by failing"
+)]
+
+mod world;
+
+use std::io::Cursor;
+use std::path::Path;
+
+use countersign_verifier::{Inputs, Level, verify};
+use world::{Export, World};
+
+fn golden(name: &str, found: &[u8]) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden")
+        .join(name);
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "a switch for whoever changes the report"
+    )]
+    if std::env::var_os("COUNTERSIGN_GOLDEN").is_some_and(|value| value == "write") {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, found).unwrap();
+    }
+    let expected = std::fs::read(&path).unwrap_or_default();
+    let (found, expected) = (
+        String::from_utf8_lossy(found),
+        String::from_utf8_lossy(&expected),
+    );
+    assert_eq!(found, expected, "{name}");
+}
+
+#[test]
+fn the_report_has_one_form() {
+    let world = World::full();
+    let honest = Export::of(&world);
+    let mut tampered = honest.clone();
+    tampered.lines[7] = String::from_utf8(tampered.lines[7].clone())
+        .unwrap()
+        .replacen("zoë", "zoé", 1)
+        .into_bytes();
+    let all: Level = "all".parse().unwrap();
+    let trusting = world.inputs();
+    let nothing = Inputs::default();
+    for (name, export, inputs, level) in [
+        ("verified", &honest, &trusting, &all),
+        ("contradicted", &tampered, &trusting, &all),
+        ("not-established", &honest, &nothing, &Level::default()),
+    ] {
+        let report = verify(Cursor::new(export.bundle()), inputs).unwrap();
+        golden(&format!("{name}.txt"), report.to_text(level).as_bytes());
+        let json = report.to_json(level);
+        golden(&format!("{name}.json"), &json);
+        let value: serde_json::Value = serde_json::from_slice(&json).unwrap();
+        assert_eq!(value["verdict"], report.verdict(level).as_str());
+        assert_eq!(
+            serde_json::to_vec(&value).unwrap(),
+            json.strip_suffix(b"\n").unwrap()
+        );
+    }
+}
+
+#[test]
+fn text_from_a_bundle_cannot_steer_a_terminal() {
+    let world = World::full();
+    let mut export = Export::of(&world);
+    let text = String::from_utf8(export.lines[0].clone()).unwrap();
+    let text = text
+        .replacen(r#""start""#, r#""\u001b[2Jst\u202eart""#, 1)
+        .replacen("\\u202e", "\u{202e}", 1);
+    export.lines[0] = text.into_bytes();
+    let report = verify(Cursor::new(export.bundle()), &world.inputs()).unwrap();
+    let text = report.to_text(&Level::default());
+    assert!(!text.contains(['\u{1b}', '\u{202e}']), "{text}");
+}
