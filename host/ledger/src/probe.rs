@@ -15,6 +15,8 @@ pub enum Point {
     Decided,
     /// Everything is written, nothing committed.
     Written,
+    /// The commit is about to begin; a fault here is a commit that failed.
+    Committing,
     /// The commit has returned; nobody was answered.
     Committed,
     /// Everybody was answered.
@@ -25,10 +27,11 @@ pub enum Point {
 
 impl Point {
     /// Every point, in the order of the way.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Taken,
         Self::Decided,
         Self::Written,
+        Self::Committing,
         Self::Committed,
         Self::Answered,
         Self::Reopened,
@@ -41,6 +44,7 @@ impl Point {
             Self::Taken => "taken",
             Self::Decided => "decided",
             Self::Written => "written",
+            Self::Committing => "committing",
             Self::Committed => "committed",
             Self::Answered => "answered",
             Self::Reopened => "reopened",

@@ -231,8 +231,8 @@ impl Writer {
         self.store.write(&batch)?;
         self.probe(Point::Written)?;
         let committed = self
-            .store
-            .commit()
+            .probe(Point::Committing)
+            .and_then(|()| self.store.commit())
             .and_then(|()| self.probe(Point::Committed));
         if let Err(error) = committed {
             let at_commit = AtCommit {
@@ -364,7 +364,11 @@ impl Writer {
         if wal_bytes >= self.options.wal_bytes && self.connected {
             // At twice its bound the writer waits rather than let it grow.
             let wait = wal_bytes >= self.options.wal_bytes.saturating_mul(2);
-            self.checked(|store| store.reset_wal(wait));
+            let turn = self.backfill.turn(wait);
+            let reset = turn.map_or(Ok(()), |_turn| self.store.reset_wal(wait));
+            if let Err(error) = reset {
+                self.lost(&error);
+            }
         }
     }
 
@@ -410,12 +414,6 @@ impl Writer {
             tracing::error!(%error, "the anchor cannot be written: nothing is admitted");
         }
         self.anchor_failed = anchored.is_err();
-    }
-
-    fn checked(&mut self, run: impl FnOnce(&Store) -> Result<(), StoreError>) {
-        if let Err(error) = run(&self.store) {
-            self.lost(&error);
-        }
     }
 
     fn lost(&mut self, error: &StoreError) {

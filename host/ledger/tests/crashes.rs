@@ -195,6 +195,7 @@ fn whatever_group_is_cut_short_is_there_as_a_whole_or_not_at_all() {
                 (Point::Taken, before),
                 (Point::Decided, before),
                 (Point::Written, before),
+                (Point::Committing, before),
                 (Point::Committed, after),
                 (Point::Answered, after),
             ] {
@@ -204,7 +205,7 @@ fn whatever_group_is_cut_short_is_there_as_a_whole_or_not_at_all() {
             }
         }
     }
-    assert_eq!(cells, 40);
+    assert_eq!(cells, 48);
 }
 
 fn found_after(plan: &str, expected: Found) {

@@ -68,8 +68,8 @@ fn let_time_pass(fixture: &Fixture, ledger: &Ledger) {
 }
 
 #[test]
-fn a_group_that_fails_before_its_commit_leaves_nothing_and_settles_later() {
-    for point in [Point::Decided, Point::Written] {
+fn a_group_that_fails_at_or_before_its_commit_leaves_nothing_and_settles_later() {
+    for point in [Point::Decided, Point::Written, Point::Committing] {
         let (fixture, failing, ledger) = failing();
         let open = reserve(&ledger, &call("c0", Some("open")));
         failing.next(&[(point, Fault::Error)]);
@@ -160,7 +160,7 @@ fn a_settlement_in_doubt_is_made_once() {
         let at = if durable {
             Point::Committed
         } else {
-            Point::Written
+            Point::Committing
         };
         failing.next(&[(at, Fault::Error), (Point::Reopened, Fault::Error)]);
         let said = ledger.settle(token, succeeded()).wait();

@@ -344,9 +344,12 @@ impl Run {
     }
 
     fn fault(&mut self) {
-        let point = self
-            .numbers
-            .pick(&[Point::Decided, Point::Written, Point::Committed]);
+        let point = self.numbers.pick(&[
+            Point::Decided,
+            Point::Written,
+            Point::Committing,
+            Point::Committed,
+        ]);
         *self.faults.0.lock().unwrap() = Some((point, Fault::Error));
         self.faulty = true;
     }

@@ -7,6 +7,7 @@
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use rusqlite::Connection;
 use rusqlite::wal::CheckpointMode;
@@ -19,6 +20,9 @@ pub(crate) struct Backfill {
     wake: Option<SyncSender<()>>,
     /// The size of the WAL at which the thread was woken last.
     woken_at: u64,
+    /// Held while pages are written back: two checkpoints at a time exclude each
+    /// other, and SQLite waits for none of them.
+    writing: Arc<Mutex<()>>,
 }
 
 impl Backfill {
@@ -27,13 +31,32 @@ impl Backfill {
     pub(crate) fn start(path: &Path, sync_failed: impl Fn() + Send + 'static) -> Self {
         let (wake, woken) = sync_channel(1);
         let path = path.to_owned();
+        let writing = Arc::<Mutex<()>>::default();
+        let turn = Arc::clone(&writing);
         let thread = std::thread::Builder::new().name("ledger-backfill".into());
         // Without the thread the writer does all of the work itself.
         let wake = thread
-            .spawn(move || run(&path, &woken, sync_failed))
+            .spawn(move || run(&path, &woken, &turn, sync_failed))
             .ok()
             .map(|_| wake);
-        Self { wake, woken_at: 0 }
+        Self {
+            wake,
+            woken_at: 0,
+            writing,
+        }
+    }
+
+    /// The writer's turn: waits for the thread where `wait` says so; otherwise
+    /// `None` while it is busy.
+    pub(crate) fn turn(&self, wait: bool) -> Option<MutexGuard<'_, ()>> {
+        if wait {
+            return Some(self.writing.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+        match self.writing.try_lock() {
+            Ok(turn) => Some(turn),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     /// Wakes the thread each time the WAL has grown by a quarter of its bound.
@@ -54,10 +77,12 @@ impl Backfill {
     }
 }
 
-fn run(path: &Path, woken: &Receiver<()>, sync_failed: impl Fn()) {
+fn run(path: &Path, woken: &Receiver<()>, turn: &Mutex<()>, sync_failed: impl Fn()) {
     let mut connection: Option<Connection> = None;
     while woken.recv().is_ok() {
+        let turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
         let written = write_back(path, &mut connection);
+        drop(turn);
         if let Err(error) = written {
             tracing::warn!(%error, "the WAL was not written back");
             connection = None;
