@@ -17,7 +17,14 @@ extern crate alloc;
 
 /// Generated from `wit/admission.wit` by wit-bindgen 0.61.1 and checked in, so
 /// that building a component compiles no generator.
-#[allow(missing_docs, unsafe_code, unreachable_pub)]
+#[allow(
+    missing_docs,
+    unsafe_code,
+    unreachable_pub,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "generated"
+)]
 #[rustfmt::skip]
 pub mod bindings;
 mod convert;
