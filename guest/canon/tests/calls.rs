@@ -1,6 +1,14 @@
 //! Messages: what each is, what it is refused for, and where its parts go.
 //! Each row is one sentence of `docs/spec/action-binding.md` §1 to §3.
 
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on says so"
+)]
+
 use countersign_canon::{Admitted, Call, Code, Id, Numbers, Reply, admit, envelop};
 
 type Fault<'a> = (Code, &'a str);

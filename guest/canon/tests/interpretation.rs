@@ -1,5 +1,13 @@
 //! Interpretation: views of actions, and bytes that are none.
 
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on says so"
+)]
+
 use countersign_canon::{Code, Interpretation, Node, Numbers, ProfileId, Value, View, interpret};
 
 fn id() -> ProfileId {
