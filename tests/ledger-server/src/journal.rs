@@ -36,7 +36,10 @@ impl Journal {
     /// Opens the journal for appending; a missing file is made.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new().create(true).append(true).open(path)?;
-        Ok(Self { path: path.to_owned(), file: Mutex::new(file) })
+        Ok(Self {
+            path: path.to_owned(),
+            file: Mutex::new(file),
+        })
     }
 
     /// Appends one effect and answers the number of lines there are then.

@@ -42,7 +42,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments = Arguments::parse();
     let server = LedgerServer::new(Arc::new(Journal::open(&arguments.journal)?));
     if arguments.stdio {
-        server.serve(rmcp::transport::stdio()).await?.waiting().await?;
+        server
+            .serve(rmcp::transport::stdio())
+            .await?
+            .waiting()
+            .await?;
         return Ok(());
     }
     let service: StreamableHttpService<LedgerServer, LocalSessionManager> =

@@ -70,9 +70,17 @@ impl LedgerServer {
     fn pay(&self, tool: &str, transfer: Transfer) -> Result<CallToolResult, ErrorData> {
         let Transfer { from, to, amount } = transfer;
         let said = format!("paid {amount} from {from} to {to}");
-        let effect = Effect { tool: tool.to_owned(), from, to, amount };
+        let effect = Effect {
+            tool: tool.to_owned(),
+            from,
+            to,
+            amount,
+        };
         let number = self.journal.append(&effect).map_err(unwritable)?;
-        Ok(answer(said, json!({ "effect": number, "amount": effect.amount })))
+        Ok(answer(
+            said,
+            json!({ "effect": number, "amount": effect.amount }),
+        ))
     }
 }
 
@@ -109,7 +117,12 @@ impl LedgerServer {
         &self,
         Parameters(slow): Parameters<SlowTransfer>,
     ) -> Result<CallToolResult, ErrorData> {
-        let SlowTransfer { from, to, amount, delay_ms } = slow;
+        let SlowTransfer {
+            from,
+            to,
+            amount,
+            delay_ms,
+        } = slow;
         let paid = self.pay("transfer_slowly", Transfer { from, to, amount })?;
         tokio::time::sleep(Duration::from_millis(delay_ms.min(LONGEST_DELAY_MS))).await;
         Ok(paid)
@@ -134,7 +147,10 @@ impl LedgerServer {
             })
             .sum();
         let said = format!("{account} has {balance}");
-        Ok(answer(said, json!({ "account": account, "balance": balance })))
+        Ok(answer(
+            said,
+            json!({ "account": account, "balance": balance }),
+        ))
     }
 
     #[tool(

@@ -8,7 +8,7 @@ use crate::{
 /// What a call costs: WebAssembly against the same code compiled natively
 ///
 /// Builds optimized and runs the benchmark program of tests/src/bin/bench.rs,
-/// which prints its table; see docs/ for how to read it.
+/// which prints its table and what it measures.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// What the benchmark program takes; `--help` shows it

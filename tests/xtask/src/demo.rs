@@ -40,7 +40,7 @@ use crate::{
 pub(crate) struct Arguments {
     /// Stop after the last chapter
     #[arg(long)]
-    once: bool,
+    pub(crate) once: bool,
 }
 
 /// Whether Ctrl-C was pressed.

@@ -7,8 +7,8 @@ use crate::{
 
 /// A million mutated messages: native code, components and Python must agree
 ///
-/// Builds optimized and runs the fuzzer of tests/src/bin/fuzz.rs: seeded,
-/// reproducible, with the Python reference of tests/reference as the oracle.
+/// Runs the fuzzer of tests/src/bin/fuzz.rs: seeded, reproducible, with the
+/// Python reference of tests/reference as the oracle.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// What the fuzzer takes; `--help` shows it
@@ -21,7 +21,6 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let fuzz = [
         "run",
         "--quiet",
-        "--release",
         "--package",
         "countersign-tests",
         "--bin",

@@ -2,7 +2,7 @@
 
 use crate::{
     chore::{self, Outcome},
-    guest, interop, nextest,
+    demo, guest, interop, nextest,
     steps::Steps,
     tools, workspace,
 };
@@ -10,7 +10,7 @@ use crate::{
 /// Every test: native code, three WebAssembly hosts, Python, real clients
 ///
 /// Runs, each as a step with its time: the Rust tests of both workspaces and
-/// the examples in their docs; the independent Python reference over vectors/;
+/// the examples in their docs; the demonstration; the independent Python reference over vectors/;
 /// the released components under Python's and Node's WebAssembly hosts; the
 /// foreign clients through the gateway; and the check that the released
 /// components are what their sources build. Ends with the line
@@ -47,6 +47,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if arguments.rust_only {
         return steps.finish();
     }
+    steps.run("The demonstration", || {
+        demo::run(&demo::Arguments { once: true })
+    });
     steps.run("Vectors by the Python reference", || {
         let reference = workspace::root().join("tests/reference/reference.py");
         let mut command = chore::command(tools::python()?, [reference]);

@@ -38,6 +38,7 @@ pub(crate) struct Stage {
     ledger: Child,
     gateway: Child,
     address: SocketAddr,
+    key: String,
 }
 
 impl Stage {
@@ -49,17 +50,15 @@ impl Stage {
         fs::create_dir_all(folder)?;
         let mut server = binary("countersign-ledger-server");
         server.arg("--journal").arg(folder.join("journal"));
-        let (ledger, said) = start(
-            &mut server,
-            &folder.join("ledger-server.log"),
-            "listening on ",
-        )?;
+        let log = folder.join("ledger-server.log");
+        let mut ledger = start(&mut server, &log)?;
+        let said = said(&mut ledger, &log, "listening on ")?;
         let folder = folder.to_owned();
         fs::write(
             folder.join("countersign.toml"),
             configuration(&said, "127.0.0.1:0"),
         )?;
-        let (gateway, address) = match serve(&folder) {
+        let (gateway, address, key) = match serve(&folder) {
             Ok(serving) => serving,
             Err(failure) => {
                 end(ledger)?;
@@ -77,12 +76,18 @@ impl Stage {
             ledger,
             gateway,
             address,
+            key,
         })
     }
 
     /// Where the gateway listens.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// The key that verifies the gateway's log, as it printed it.
+    pub(crate) fn key(&self) -> &str {
+        &self.key
     }
 
     /// A file of the demo.
@@ -115,7 +120,7 @@ impl Stage {
     pub(crate) fn kill_gateway_and_restart(&mut self) -> Outcome {
         self.gateway.kill()?;
         self.gateway.wait()?;
-        (self.gateway, self.address) = serve(&self.folder)?;
+        (self.gateway, self.address, self.key) = serve(&self.folder)?;
         Ok(())
     }
 
@@ -178,57 +183,48 @@ url = "{upstream}"
     )
 }
 
-fn serve(folder: &Path) -> Outcome<(Child, SocketAddr)> {
+/// Starts the gateway; answers where it listens and the key of its log.
+fn serve(folder: &Path) -> Outcome<(Child, SocketAddr, String)> {
     let mut command = binary("countersign");
-    command
-        .args(["serve", "--config", "countersign.toml"])
-        .current_dir(folder);
-    let (mut gateway, said) = start(&mut command, &folder.join("gateway.log"), "listening on ")?;
-    let address = said
-        .trim_start_matches("http://")
-        .split('/')
-        .next()
-        .unwrap_or_default();
-    match address.parse() {
-        Ok(address) => Ok((gateway, address)),
-        Err(error) => {
-            gateway.kill()?;
-            Err(Failure::new(format!("the gateway said `{said}`: {error}")))
+    command.args(["serve", "--config", "countersign.toml"]);
+    let log = folder.join("gateway.log");
+    let mut gateway = start(command.current_dir(folder), &log)?;
+    let told = said(&mut gateway, &log, "listening on http://").and_then(|address| {
+        let key = said(&mut gateway, &log, "log key ")?;
+        Ok((address.parse()?, key))
+    });
+    match told {
+        Ok((address, key)) => Ok((gateway, address, key)),
+        Err(failure) => {
+            let _ = gateway.kill();
+            Err(failure)
         }
     }
 }
 
-/// Starts a process and waits until its log has a line with `what`; answers
-/// the rest of that line.
-fn start(command: &mut Command, log: &Path, what: &str) -> Outcome<(Child, String)> {
+/// Starts a process that writes to a log of its own.
+fn start(command: &mut Command, log: &Path) -> Outcome<Child> {
     let output = File::create(log)?;
+    command.process_group(0).stdin(Stdio::null());
+    command.stdout(output.try_clone()?).stderr(output);
     command
-        .process_group(0)
-        .stdin(Stdio::null())
-        .stdout(output.try_clone()?)
-        .stderr(output);
-    let mut process = command
         .spawn()
-        .map_err(|error| Failure::new(format!("{command:?} can not be started: {error}")))?;
-    let said = wait("a process did not say where it listens", || {
+        .map_err(|error| Failure::new(format!("{command:?} can not be started: {error}")))
+}
+
+/// Waits until a process has said `what` in its log; answers the rest of that
+/// line.
+fn said(process: &mut Child, log: &Path, what: &str) -> Outcome<String> {
+    wait("a process did not say where it listens", || {
         let said = fs::read_to_string(log)?;
         if let Some(status) = process.try_wait()? {
-            return Err(Failure::new(format!("{command:?}: {status}\n{said}")));
+            return Err(Failure::new(format!("a process ended ({status}):\n{said}")));
         }
-        let mut lines = said
-            .split_inclusive('\n')
-            .filter_map(|line| line.strip_suffix('\n'));
-        Ok(lines
-            .find_map(|line| line.split_once(what))
-            .map(|(_, rest)| rest.trim().to_owned()))
-    });
-    match said {
-        Ok(said) => Ok((process, said)),
-        Err(failure) => {
-            let _ = process.kill();
-            Err(failure)
-        }
-    }
+        let lines = said.split_inclusive('\n');
+        let mut complete = lines.filter_map(|line| line.strip_suffix('\n'));
+        let found = complete.find_map(|line| line.split_once(what));
+        Ok(found.map(|(_, rest)| rest.trim().to_owned()))
+    })
 }
 
 /// Looks until there is something, or fails with `otherwise`.

@@ -1,0 +1,60 @@
+//! Where the built binaries are.
+//!
+//! Cargo tells a test only about binaries of its own package. So these are
+//! built here, once for each test process, into the build folder that the test
+//! itself lies in; `cargo xtask test` builds them first and says where they
+//! are, which saves that.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    sync::OnceLock,
+};
+
+use crate::environment;
+
+/// The gateway and its command line.
+pub(crate) fn countersign() -> PathBuf {
+    folder().join("countersign")
+}
+
+/// The ledger server.
+pub(crate) fn ledger_server() -> PathBuf {
+    folder().join("countersign-ledger-server")
+}
+
+/// The workspace's root.
+pub(crate) fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("tests/ lies in the workspace")
+}
+
+/// The build folder: the test itself lies in `TARGET/debug/deps`.
+pub(crate) fn target() -> PathBuf {
+    let own = std::env::current_exe().expect("a test knows its own path");
+    let marked = own
+        .ancestors()
+        .find(|folder| folder.join("CACHEDIR.TAG").exists());
+    marked.expect("a test lies in the build folder").to_owned()
+}
+
+fn folder() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| environment::binaries().unwrap_or_else(build))
+}
+
+fn build() -> PathBuf {
+    for package in ["countersign", "countersign-ledger-server"] {
+        let built = Command::new(env!("CARGO"))
+            .args(["build", "--quiet", "--package", package, "--target-dir"])
+            .arg(target())
+            .current_dir(root())
+            .status();
+        assert!(
+            built.is_ok_and(|status| status.success()),
+            "{package} can not be built"
+        );
+    }
+    target().join("debug")
+}
