@@ -5,16 +5,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cedar_policy::{PolicySet, Schema, ValidationMode, ValidationWarning, Validator};
+use cedar_policy::{EntityUid, PolicySet, Schema, ValidationMode, ValidationWarning, Validator};
 
 use crate::policy::{Mentions, Policy};
 use crate::{Class, LoadError, Problem, ProblemCode, Tool, schema};
+
+/// Pairs of a policy and an action that it may apply to, in one bundle: what
+/// validating costs, and a verifier validates the files of strangers.
+const MAX_PAIRS: usize = 1_000_000;
 
 /// Against every tool and server that the policies themselves speak of. A
 /// tool's class is not known then, so that only what is impossible under each
 /// of them is called so.
 pub(crate) fn mentioned(policies: &[Policy]) -> Result<(), LoadError> {
-    let mut problems: Vec<Problem> = Vec::new();
+    let mut problems: Vec<Problem> = excess(policies).into_iter().collect();
+    if !problems.is_empty() {
+        return LoadError::of(problems).map_or(Ok(()), Err);
+    }
     let mut impossible: Option<Vec<Problem>> = None;
     for class in Class::ALL {
         let tools: BTreeSet<_> = policies
@@ -41,6 +48,32 @@ pub(crate) fn mentioned(policies: &[Policy]) -> Result<(), LoadError> {
     }
     problems.extend(impossible.unwrap_or_default());
     LoadError::of(problems).map_or(Ok(()), Err)
+}
+
+/// The policy at which a bundle becomes too large to validate.
+fn excess(policies: &[Policy]) -> Option<Problem> {
+    let tools: BTreeSet<_> = policies
+        .iter()
+        .flat_map(|policy| &policy.mentions.tools)
+        .collect();
+    let named = tools.len() + servers(policies).collect::<BTreeSet<_>>().len();
+    let mut pairs = 0;
+    for policy in policies {
+        pairs += match policy.scope() {
+            Some(scope) if !scope.iter().any(|uid| is_group(uid)) => scope.len(),
+            _ => Class::ALL.len() * (named + 1),
+        };
+        if pairs > MAX_PAIRS {
+            let message =
+                format!("the bundle pairs policies with tools more than {MAX_PAIRS} times");
+            return Some(policy.origin.problem(ProblemCode::Syntax, message));
+        }
+    }
+    None
+}
+
+fn is_group(uid: &EntityUid) -> bool {
+    !uid.id().unescaped().contains('/')
 }
 
 /// Against the tools that there are.

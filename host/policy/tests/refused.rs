@@ -360,3 +360,16 @@ fn text_that_does_not_read_as_it_is_shown_is_refused() {
         [""; 0]
     );
 }
+
+#[test]
+fn a_bundle_that_would_take_too_long_to_validate_is_refused_at_once() {
+    let tools: Vec<String> = (0..400).map(|n| format!("Action::\"a/{n}\"")).collect();
+    let mut text = format!(
+        "permit (principal, action in [{}], resource);\n",
+        tools.join(",")
+    );
+    text.push_str(&"permit (principal, action, resource);\n".repeat(1_000));
+    let found = problems(&text);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].message().contains("1000000"), "{found:?}");
+}
