@@ -138,7 +138,7 @@ fn kill_at(fixture: &Fixture, plan: &str) {
     let folder = fixture.folder.path();
     let mut child = spawn(folder, plan);
     let reached = folder.join("reached");
-    for _ in 0..2_000 {
+    for _ in 0..12_000 {
         if reached.exists() {
             child.kill().unwrap();
             child.wait().unwrap();

@@ -264,7 +264,7 @@ fn the_wal_is_started_again_at_its_bound_even_while_others_read() {
     let mut wal = fixture.path().into_os_string();
     wal.push("-wal");
     let mut longest = 0;
-    for number in 0..400 {
+    for number in 0..200 {
         let id = format!("e{number}");
         let token = reserve(&ledger, &call(format!("c{number}"), Some(&id)));
         ledger.settle(token, succeeded()).wait().unwrap();

@@ -389,7 +389,7 @@ impl Run {
 #[test]
 fn whatever_happens_callers_are_told_what_the_model_says() {
     let mut permits = 0;
-    for seed in 0..40 {
+    for seed in 0..25 {
         let mut run = Run::new(seed);
         // Printed only where the seed fails.
         println!("seed {seed}");
@@ -410,7 +410,7 @@ fn whatever_happens_callers_are_told_what_the_model_says() {
         permits += run.permits.len();
     }
     assert!(
-        permits > 200,
+        permits > 120,
         "{permits} permits: the sequences try too little"
     );
 }
