@@ -1,6 +1,15 @@
 //! The Merkle tree: RFC 9162's roots and proofs, checked against the reference
 //! vectors of Certificate Transparency and against an independent crate.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::cast_possible_truncation,
+    unreachable_pub,
+    reason = "a test says what fails by failing"
+)]
+
 use countersign_evidence::proof::{Collector, verify_consistency, verify_inclusion};
 use countersign_evidence::tree::{Frontier, Hash, empty_root, leaf_hash};
 use ct_merkle::mem_backed_tree::MemoryBackedTree;

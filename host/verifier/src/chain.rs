@@ -400,6 +400,9 @@ fn check_code(said: &Draft) -> Result<(), String> {
         (_, Some(code)) if granted(said) => {
             Err(format!("it was permitted and refused with `{code}`"))
         }
+        _ if said.round.is_some() != (said.kind == Kind::Round) => {
+            Err("only a round has a number, and each has one".to_owned())
+        }
         _ if said.request_state_presented.is_some() && said.continuation.is_none() => {
             Err("it presents a state and is no continuation".to_owned())
         }
@@ -407,12 +410,15 @@ fn check_code(said: &Draft) -> Result<(), String> {
     }
 }
 
-/// Under what an execution is reserved; none for an attempt without identifier.
+/// The row that an entry is about: its agent with the identifier or, where there
+/// is none, with the call. No identifier holds a space.
 fn key(said: &Draft) -> Option<(Agent, Box<str>)> {
-    Some((
-        said.agent.clone()?,
-        said.execution_id.as_ref()?.as_str().into(),
-    ))
+    let name = match (&said.execution_id, &said.call_id) {
+        (Some(id), _) => id.as_str().into(),
+        (None, Some(call)) => format!("call {call}").into(),
+        (None, None) => return None,
+    };
+    Some((said.agent.clone()?, name))
 }
 
 fn verdict(classified: Classified) -> Option<Classification> {

@@ -14,6 +14,9 @@ use crate::component::Components;
 #[derive(Default)]
 pub struct Inputs {
     /// Requests exactly as they were sent, to be admitted and decided again.
+    /// Whoever brings one says that the log should hold it: where the log holds
+    /// other actions under its `execution_id`, and not this one, that is a
+    /// contradiction.
     pub requests: Vec<RequestFile>,
     /// Receipts that came with answers.
     pub receipts: Vec<Receipt>,

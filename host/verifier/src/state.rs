@@ -123,6 +123,12 @@ impl Progress {
         if !same {
             return Err("it names another profile, component, binding or target than was reserved");
         }
+        let asks = said
+            .round
+            .is_none_or(|round| round.says == RoundSays::Asked);
+        if asks && (said.decision.is_some() || said.continuation.is_some()) {
+            return Err("it carries what an attempt alone can carry");
+        }
         let claims = said
             .round
             .is_some_and(|round| round.says == RoundSays::Claimed);
@@ -163,7 +169,9 @@ impl Progress {
                 self.state = State::InFlight;
             }
             _ => {
-                return Err("its round may not follow in the state that the entries before it give");
+                return Err(
+                    "its round may not follow in the state that the entries before it give",
+                );
             }
         }
         let number = u32::try_from(self.claimed.len()).unwrap_or(u32::MAX);

@@ -169,7 +169,7 @@ impl World {
             },
             Classification::Fresh,
         );
-        world.settle("call-6", Outcome::ToolError);
+        world.settle("call-5", Outcome::ToolError);
         // Two rounds.
         let round = Asked::transfer("e-3", "7");
         world.admit(round, Classification::Fresh);
