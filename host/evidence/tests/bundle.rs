@@ -185,17 +185,17 @@ fn only_the_headers_that_are_written_are_read() {
         ("an owner", |header| header.set_uid(1)),
         ("a time", |header| header.set_mtime(1)),
         ("a link", |header| {
-            header.set_entry_type(tar::EntryType::Symlink)
+            header.set_entry_type(tar::EntryType::Symlink);
         }),
         ("an extension", |header| {
-            header.set_entry_type(tar::EntryType::XHeader)
+            header.set_entry_type(tar::EntryType::XHeader);
         }),
         ("a long name", |header| {
-            header.set_entry_type(tar::EntryType::GNULongName)
+            header.set_entry_type(tar::EntryType::GNULongName);
         }),
         ("a size in base 256", |header| header.set_size(1 << 40)),
         ("a path upwards", |header| {
-            header.as_mut_bytes()[..4].copy_from_slice(b"../x")
+            header.as_mut_bytes()[..4].copy_from_slice(b"../x");
         }),
     ];
     for (what, change) in changes {

@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 
 use countersign_canon::{Admitted, Call, Digest, ProfileId, preimage};
-use countersign_evidence::{Draft, Entry, Kind};
+use countersign_evidence::{Draft, Entry, ExecutionId, Kind, WorkflowId};
 
 use crate::claim::Claim;
 use crate::component::{Component, Meaning};
@@ -79,7 +79,7 @@ impl Reading {
     /// The first thing that the entry says otherwise, with the same binding.
     fn difference(&self, said: &Draft) -> Option<&'static str> {
         let text = |id: Option<&str>| id.map(str::to_owned);
-        let workflow = text(said.workflow_id.as_ref().map(|id| id.as_str()));
+        let workflow = text(said.workflow_id.as_ref().map(WorkflowId::as_str));
         // With sessions the client context is not the request's alone.
         let stateless = said.client.is_none() && said.client_digest.is_some();
         if said.tool.as_deref() != Some(&self.meaning.tool) {
@@ -152,7 +152,7 @@ impl<'i> Requests<'i> {
                     continue;
                 }
             };
-            let id = said.execution_id.as_ref().map(|id| id.as_str());
+            let id = said.execution_id.as_ref().map(ExecutionId::as_str);
             if id != reading.call.execution_id.as_deref() {
                 continue;
             }

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use countersign_canon::{Classification, Digest, Presented, Round};
-use countersign_evidence::{Agent, Classified, Draft, Entry, Kind, RoundSays};
+use countersign_evidence::{Agent, Classified, Draft, Entry, Kind, RefusalCode, RoundSays};
 
 use crate::claim::Claim;
 use crate::component::Components;
@@ -388,7 +388,7 @@ pub(crate) fn granted(said: &Draft) -> bool {
 /// Whether the code of a refusal fits its verdict: where the verdict refuses,
 /// the code is the verdict's word.
 fn check_code(said: &Draft) -> Result<(), String> {
-    let code = said.refusal.as_ref().map(|code| code.as_str());
+    let code = said.refusal.as_ref().map(RefusalCode::as_str);
     let word = said.classification.map(Classified::as_str);
     let refuses = word.is_some_and(|word| word != "fresh" && word != "continuation");
     match (&said.kind, code) {

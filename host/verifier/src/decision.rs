@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 use countersign_canon::Digest;
 use countersign_evidence::Draft;
 use countersign_evidence::bundle::Policy;
-use countersign_policy::{Agent, Bundle, Class, Decision, Identity, PolicySet, Request, Tool};
+use countersign_policy::{
+    Agent, Bundle, Class, Decision, Identity, PolicyId, PolicySet, Request, Tool,
+};
 
 use crate::admission::Reading;
 use crate::chain::granted;
@@ -107,7 +109,7 @@ impl<'i> Decisions<'i> {
                 return;
             }
         };
-        let determining: Vec<&str> = again.determining().iter().map(|id| id.as_str()).collect();
+        let determining: Vec<&str> = again.determining().iter().map(PolicyId::as_str).collect();
         if decision.allow != again.allow()
             || decision.reason != again.reason().as_str()
             || decision.determining != determining

@@ -22,13 +22,15 @@ pub struct Place {
     pub sequence: u64,
 }
 
-/// One reason, with the entry that gives it.
+/// One reason, with the first entry that gives it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The entry, where it is about one.
     pub place: Option<Place>,
     /// The reason.
     pub reason: String,
+    /// How many times it was given.
+    pub count: u64,
 }
 
 /// Reasons of one sort for one claim.
@@ -70,10 +72,14 @@ impl fmt::Display for Place {
 impl Reasons {
     fn add(&mut self, place: Option<&Place>, reason: impl FnOnce() -> String) {
         self.count = self.count.saturating_add(1);
-        if self.kept.len() < KEPT {
+        let reason = reason();
+        if let Some(known) = self.kept.iter_mut().find(|known| known.reason == reason) {
+            known.count = known.count.saturating_add(1);
+        } else if self.kept.len() < KEPT {
             self.kept.push(Finding {
                 place: place.cloned(),
-                reason: reason(),
+                reason,
+                count: 1,
             });
         }
     }

@@ -58,17 +58,23 @@ impl Report {
 }
 
 fn list(out: &mut String, label: &str, findings: &[Finding], count: u64) {
+    let mut told = 0_u64;
     for finding in findings {
-        let place = finding
-            .place
-            .as_ref()
-            .map(|place| format!("{place}: "))
-            .unwrap_or_default();
-        let _ = writeln!(out, "    {label}: {place}{}", plain(&finding.reason));
+        told = told.saturating_add(finding.count);
+        let place = finding.place.as_ref().map(|place| format!("{place}: "));
+        let again = match finding.count {
+            1 => String::new(),
+            count => format!(" ({count} times)"),
+        };
+        let reason = plain(&finding.reason);
+        let _ = writeln!(
+            out,
+            "    {label}: {}{reason}{again}",
+            place.unwrap_or_default()
+        );
     }
-    let kept = u64::try_from(findings.len()).unwrap_or(u64::MAX);
-    if count > kept {
-        let _ = writeln!(out, "    {label}: and {} more", count - kept);
+    if count > told {
+        let _ = writeln!(out, "    {label}: and {} more", count - told);
     }
 }
 
@@ -114,7 +120,9 @@ fn reasons(out: &mut Vec<u8>, findings: &[Finding], count: u64) {
     out.extend_from_slice(count.to_string().as_bytes());
     out.extend_from_slice(br#","first":["#);
     separated(out, findings, |out, finding| {
-        out.extend_from_slice(br#"{"entry":"#);
+        out.extend_from_slice(br#"{"count":"#);
+        out.extend_from_slice(finding.count.to_string().as_bytes());
+        out.extend_from_slice(br#","entry":"#);
         match &finding.place {
             Some(place) => {
                 out.extend_from_slice(br#"{"log_id":"#);

@@ -370,8 +370,14 @@ impl World {
     fn about(&mut self, row: &str, kind: Kind) -> Draft {
         let of = |entry: &&Entry| {
             let said = entry.said();
-            let id = said.execution_id.as_ref().map(|id| id.as_str());
-            let call = said.call_id.as_ref().map(|id| id.as_str());
+            let id = said
+                .execution_id
+                .as_ref()
+                .map(countersign_evidence::ExecutionId::as_str);
+            let call = said
+                .call_id
+                .as_ref()
+                .map(countersign_evidence::CallId::as_str);
             said.kind == Kind::Admission && (id == Some(row) || call == Some(row))
         };
         let admission = self.entries.iter().find(of).unwrap().said().clone();
