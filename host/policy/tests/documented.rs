@@ -27,7 +27,7 @@ fn blocks(page: &str) -> Vec<(String, String)> {
                 None => {
                     open = fence
                         .strip_prefix("cedar")
-                        .map(|rest| (rest.trim().to_owned(), String::new()))
+                        .map(|rest| (rest.trim().to_owned(), String::new()));
                 }
             }
         } else if let Some((_, text)) = &mut open {
