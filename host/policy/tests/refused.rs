@@ -3,7 +3,7 @@
 
 mod support;
 
-use countersign_policy::{PolicySet, Problem};
+use countersign_policy::{Class, PolicySet, Problem, Tool};
 use support::bundle;
 
 fn problems(text: &str) -> Vec<Problem> {
@@ -372,4 +372,40 @@ fn a_bundle_that_would_take_too_long_to_validate_is_refused_at_once() {
     let found = problems(&text);
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].message().contains("1000000"), "{found:?}");
+}
+
+#[test]
+fn held_against_the_tools_that_there_are_a_misspelled_name_is_refused() {
+    let tool = Tool {
+        server: "ledger",
+        name: "transfer",
+        class: Class::SideEffecting,
+    };
+    for (scope, fine) in [
+        ("principal, action, resource == Server::\"ledger\"", true),
+        ("principal, action, resource == Server::\"ledgr\"", false),
+        (
+            "principal, action in Action::\"server:ledger\", resource",
+            true,
+        ),
+        (
+            "principal, action in Action::\"server:ledgr\", resource",
+            false,
+        ),
+        (
+            "principal, action == Action::\"ledger/transfer\", resource",
+            true,
+        ),
+        (
+            "principal, action == Action::\"ledger/transfr\", resource",
+            false,
+        ),
+        (
+            "principal, action in Action::\"destructive\", resource",
+            true,
+        ),
+    ] {
+        let set = support::policies(&format!("forbid ({scope});"));
+        assert_eq!(set.check(&[tool]).is_ok(), fine, "{scope}");
+    }
 }
