@@ -4,7 +4,7 @@
 //! hash is `SHA-256(0x00 ‖ bytes without "hash")`, which serves the chain and
 //! the Merkle tree alike.
 
-use countersign_canon::document::{Document, Item, Kind as JsonKind};
+use countersign_canon::document::{Children, Document, Item, Kind as JsonKind};
 use countersign_canon::{Digest, Limits, Refusal};
 use sha2::{Digest as _, Sha256};
 
@@ -114,34 +114,37 @@ macro_rules! entry_members {
 }
 
 /// What the log assigns.
+#[derive(Default)]
 struct Place {
-    log_id: LogId,
+    log_id: Option<LogId>,
     sequence: u64,
     previous: Option<Digest>,
-    /// Written as the place where the hash will stand.
-    hash: Unhashed,
+    hash: Hashed,
 }
 
 /// The place on an execution's chain, as its two members.
+#[derive(Default)]
 struct Chain {
     execution_seq: Option<u64>,
     execution_previous: Option<Digest>,
 }
 
-/// Stands for the hash until it is known: writes 64 zeros.
-struct Unhashed;
+/// The hash and where it stands, once read; written as 64 zeros, in whose place
+/// it is put when it is known.
+#[derive(Default)]
+struct Hashed(Option<(Digest, usize)>);
 
 const HASH_MEMBER: &[u8] = b",\"hash\":";
 /// `"sha256:` and 64 digits and `"`
 const HASH_VALUE: usize = 73;
 
-impl Member for Unhashed {
+impl Member for Hashed {
     fn write(&self, out: &mut Vec<u8>) {
         Digest::from_bytes([0; 32]).write(out);
     }
 
     fn read(item: Item<'_>) -> Option<Self> {
-        Digest::read(item).map(|_| Self)
+        Digest::read(item).map(|digest| Self(Some((digest, item.offset()))))
     }
 }
 
@@ -158,10 +161,10 @@ impl Entry {
         link: Option<Link>,
     ) -> Self {
         let log = Place {
-            log_id,
+            log_id: Some(log_id.clone()),
             sequence,
             previous,
-            hash: Unhashed,
+            hash: Hashed::default(),
         };
         let chain = Chain {
             execution_seq: link.map(|link| link.execution_seq),
@@ -177,7 +180,7 @@ impl Entry {
         Self {
             bytes,
             hash,
-            log_id: log.log_id,
+            log_id,
             sequence,
             previous,
             link,
@@ -258,10 +261,9 @@ impl Entry {
             return Err(MalformedEntry::NotCanonical);
         }
         let (draft, log, chain, unknown) = read(root)?;
-        let stated = root
-            .get("hash")
-            .and_then(Digest::read)
-            .ok_or(MalformedEntry::Member("hash"))?;
+        let log_id = log.log_id.ok_or(MalformedEntry::Member("log_id"))?;
+        let Hashed(stated) = log.hash;
+        let (stated, value_at) = stated.ok_or(MalformedEntry::Member("hash"))?;
         let link = match (chain.execution_seq, chain.execution_previous) {
             (None, None) => None,
             (Some(0), None) => Some(Link {
@@ -274,14 +276,15 @@ impl Entry {
             }),
             _ => return Err(MalformedEntry::Link),
         };
-        let at = hash_place(root).ok_or(MalformedEntry::NotCanonical)?;
+        let at = value_at.checked_sub(HASH_MEMBER.len());
+        let at = at.ok_or(MalformedEntry::NotCanonical)?;
         if hash_without(bytes, at) != stated {
             return Err(MalformedEntry::Hash);
         }
         Ok(Self {
             bytes: bytes.to_vec(),
             hash: stated,
-            log_id: log.log_id,
+            log_id,
             sequence: log.sequence,
             previous: log.previous,
             link,
@@ -301,11 +304,6 @@ fn hash_without(bytes: &[u8], at: usize) -> Digest {
         .chain_update(before)
         .chain_update(after);
     Digest::from_bytes(hash.finalize().into())
-}
-
-/// Where the comma before the member `hash` stands, in canonical bytes.
-fn hash_place(root: Item<'_>) -> Option<usize> {
-    root.get("hash")?.offset().checked_sub(HASH_MEMBER.len())
 }
 
 /// Writes all members, and says where the comma before `hash` stands.
@@ -328,42 +326,44 @@ fn written(draft: &Draft, log: &Place, link: &Chain) -> (Vec<u8>, usize) {
     (out, at)
 }
 
+/// The members of an entry, taken in canonical order: one pass over both lists.
+struct Members<'d> {
+    left: std::iter::Peekable<Children<'d>>,
+    unknown: Vec<String>,
+}
+
+impl<'d> Members<'d> {
+    fn take<T: Member>(&mut self, name: &'static str) -> Result<T, MalformedEntry> {
+        // Known names are ASCII, so the order of bytes is the canonical one.
+        while let Some(item) = self.left.next_if(|item| item.name() < Some(name)) {
+            self.unknown.extend(item.name().map(str::to_owned));
+        }
+        let found = self.left.next_if(|item| item.name() == Some(name));
+        T::read(found.ok_or(MalformedEntry::Missing(name))?).ok_or(MalformedEntry::Member(name))
+    }
+
+    /// Names of all members that were not taken.
+    fn unknown(mut self) -> Vec<String> {
+        let rest = self.left.filter_map(Item::name).map(str::to_owned);
+        self.unknown.extend(rest);
+        self.unknown
+    }
+}
+
 /// Reads all members, and says which ones are not known.
 fn read(root: Item<'_>) -> Result<(Draft, Place, Chain, Vec<String>), MalformedEntry> {
-    fn required<T: Member>(root: Item<'_>, name: &'static str) -> Result<T, MalformedEntry> {
-        let item = root.get(name).ok_or(MalformedEntry::Missing(name))?;
-        T::read(item).ok_or(MalformedEntry::Member(name))
-    }
-    let mut draft = Draft::new(crate::Kind::Start, required(root, "time")?);
-    let mut log = Place {
-        log_id: required(root, "log_id")?,
-        sequence: 0,
-        previous: None,
-        hash: Unhashed,
+    let mut members = Members {
+        left: root.children().peekable(),
+        unknown: Vec::new(),
     };
-    let mut link = Chain {
-        execution_seq: None,
-        execution_previous: None,
-    };
-    let mut known = 0;
+    let mut draft = Draft::new(crate::Kind::Start, crate::Time::from_micros(0));
+    let mut log = Place::default();
+    let mut link = Chain::default();
     macro_rules! read_members {
         ($($name:literal: $room:ident . $field:ident),+ $(,)?) => {
-            $($room.$field = required(root, $name)?; known += 1;)+
+            $($room.$field = members.take($name)?;)+
         };
     }
     entry_members!(read_members, log, link, draft);
-    let mut unknown = Vec::new();
-    if root.count() != known {
-        macro_rules! names {
-            ($($name:literal: $room:ident . $field:ident),+ $(,)?) => { [$($name),+] };
-        }
-        let names = entry_members!(names, log, link, draft);
-        let present = root.children().filter_map(Item::name);
-        unknown.extend(
-            present
-                .filter(|name| !names.contains(name))
-                .map(str::to_owned),
-        );
-    }
-    Ok((draft, log, link, unknown))
+    Ok((draft, log, link, members.unknown()))
 }

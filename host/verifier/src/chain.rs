@@ -403,6 +403,8 @@ fn check_code(said: &Draft) -> Result<(), String> {
         _ if said.round.is_some() != (said.kind == Kind::Round) => {
             Err("only a round has a number, and each has one".to_owned())
         }
+        // What the recorded profile refuses has no continuation to digest.
+        _ if said.classification == Some(Classified::NotAdmissible) => Ok(()),
         _ if said.request_state_presented.is_some() && said.continuation.is_none() => {
             Err("it presents a state and is no continuation".to_owned())
         }

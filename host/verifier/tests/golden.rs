@@ -52,9 +52,11 @@ fn the_report_has_one_form() {
         .into_bytes();
     let all: Level = "all".parse().unwrap();
     let trusting = world.inputs();
-    let mut nothing = Inputs::default();
-    // Their digest changes with the shipped policies.
-    nothing.policies = world.inputs().policies;
+    let nothing = Inputs {
+        // Their digest changes with the shipped policies.
+        policies: world.inputs().policies,
+        ..Inputs::default()
+    };
     for (name, export, inputs, level) in [
         ("verified", &honest, &trusting, &all),
         ("contradicted", &tampered, &trusting, &all),

@@ -262,3 +262,16 @@ fn a_key_that_the_old_one_names_is_trusted_from_there_on() {
     let report = check(&export.bundle(), &world.inputs());
     assert_eq!(report.status(Claim::Integrity), Status::Contradicted);
 }
+
+#[test]
+fn what_only_the_host_can_say_of_a_collision_is_left_open() {
+    let mut world = World::full();
+    let round = Asked::transfer("e-3", "7");
+    world.refuse_inadmissible(Asked {
+        state: Some("s-1"),
+        ..round
+    });
+    let report = check(&world.export(), &world.inputs());
+    assert_eq!(report.status(Claim::Classification), Status::NotEstablished);
+    assert_eq!(report.verdict(&Level::default()), Verdict::Verified);
+}

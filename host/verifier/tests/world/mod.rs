@@ -14,8 +14,8 @@ use countersign_evidence::checkpoint::Checkpoint;
 use countersign_evidence::key::SigningKey;
 use countersign_evidence::proof::Collector;
 use countersign_evidence::{
-    Agent, Decision, Draft, EffectBoundary, Entry, ExecutionIdStatus, Head, Kind, Link, LogId,
-    PolicyInputs, Receipt, Resolution, Round, RoundSays, Suppressed, Task, Time,
+    Agent, Classified, Decision, Draft, EffectBoundary, Entry, ExecutionIdStatus, Head, Kind, Link,
+    LogId, PolicyInputs, Receipt, Resolution, Round, RoundSays, Suppressed, Task, Time,
 };
 use countersign_policy::{Bundle, PolicySet};
 use countersign_verifier::{Component, Inputs, Native, Report, RequestFile, verify};
@@ -354,6 +354,17 @@ impl World {
         draft.evaluator = None;
         draft.classification = Some(class.into());
         draft.refusal = draft.classification.unwrap().as_str().parse().ok();
+        self.on(asked.id.unwrap(), draft);
+    }
+
+    /// An attempt that the recorded profile does not admit.
+    pub fn refuse_inadmissible(&mut self, asked: Asked<'_>) {
+        let mut draft = self.attempt(asked, Kind::Refusal);
+        draft.decision = None;
+        draft.binding = None;
+        draft.continuation = None;
+        draft.classification = Some(Classified::NotAdmissible);
+        draft.refusal = "collision".parse().ok();
         self.on(asked.id.unwrap(), draft);
     }
 
