@@ -9,29 +9,33 @@
 //!    effect. Settlements are kept and tried again.
 //! 6. After a sync that failed nothing is written any more
 //!    (`docs/spec/executions.md` §5).
+//!
+//! `answers` says what was decided once it is durable; `failure` is step 5.
+
+mod answers;
+mod failure;
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_canon::Digest;
-use countersign_evidence::RefusalCode;
 use countersign_evidence::checkpoint::Checkpoint;
 use countersign_evidence::key::SigningKey;
 
 use crate::anchor::Anchor;
-use crate::attempt::{Epochs, Position, Reserved, Verdict};
 use crate::error::LedgerError;
-use crate::execution::Execution;
 use crate::options::{Clock, Options};
-use crate::plan::{AttemptAnswer, Batch, Plan};
+use crate::plan::{Batch, Plan};
 use crate::probe::Point;
 use crate::queue::Queue;
-use crate::request::{Reply, Request};
-use crate::settlement::{Settled, Settlement};
+use crate::request::Request;
+use crate::settlement::Settlement;
 use crate::sqlite::{Backfill, Store};
 use crate::store::StoreError;
-use crate::token::{Closed, Inner, Token};
+use crate::token::Closed;
+use answers::Said;
+use failure::{AtCommit, Doubt, Failed};
 
 /// How long the writer waits before it tries again what failed.
 const RETRY: Duration = Duration::from_secs(1);
@@ -61,46 +65,6 @@ struct Signed {
     at: Duration,
     /// Entries that were committed since this process began.
     log_size: u64,
-}
-
-/// What a group would have answered.
-#[derive(Debug)]
-struct Doubt {
-    sequence: u64,
-    hash: Digest,
-    permits: Vec<Inner>,
-    settlements: Vec<(Closed, Settlement)>,
-}
-
-/// What was decided for one request, to be said once it is durable.
-enum Said {
-    Attempt(Result<AttemptAnswer, LedgerError>),
-    Settle(Result<Settled, LedgerError>),
-    Append(Result<(Position, Epochs), LedgerError>),
-    Act(Box<Result<Execution, LedgerError>>),
-    Checkpoint,
-}
-
-/// Where a group failed.
-enum Failed {
-    /// Certainly not durable.
-    Before(StoreError),
-    /// Perhaps durable: everything that would have been said, and the last
-    /// entry, by which it is read back.
-    AtCommit(Box<AtCommit>),
-}
-
-struct AtCommit {
-    error: StoreError,
-    said: Vec<Said>,
-    sequence: u64,
-    hash: Digest,
-}
-
-impl From<StoreError> for Failed {
-    fn from(error: StoreError) -> Self {
-        Self::Before(error)
-    }
 }
 
 impl Writer {
@@ -254,94 +218,6 @@ impl Writer {
         }
     }
 
-    /// Ends a group that failed.
-    fn recover(&mut self, requests: Vec<Request>, failed: Failed) {
-        self.connected = false;
-        let (error, doubtful) = match failed {
-            Failed::Before(error) => (error, None),
-            Failed::AtCommit(at_commit) => {
-                let AtCommit {
-                    error,
-                    said,
-                    sequence,
-                    hash,
-                } = *at_commit;
-                (error, Some((said, sequence, hash)))
-            }
-        };
-        tracing::error!(%error, requests = requests.len(), "a group of the ledger failed");
-        if matches!(error, StoreError::Sync(_)) {
-            // What the disk holds is not known, and reading it back would be
-            // answered from memory.
-            self.queue.fail();
-            return self.fail_all(requests, &LedgerError::Unavailable);
-        }
-        let Some((said, sequence, hash)) = doubtful else {
-            return self.fail_all(requests, &LedgerError::Unavailable);
-        };
-        let reopened = self
-            .store
-            .reopen()
-            .and_then(|()| self.probe(Point::Reopened));
-        let durable = reopened.and_then(|()| self.store.holds(sequence, hash));
-        match durable {
-            Ok(true) => {
-                self.connected = true;
-                self.signed.log_size = sequence.saturating_add(1);
-                self.answer_all(requests, said);
-            }
-            Ok(false) => {
-                self.connected = true;
-                self.fail_all(requests, &LedgerError::Unavailable);
-            }
-            Err(error) => {
-                tracing::error!(%error, "it is not known whether a group is durable");
-                self.doubt = Some(Doubt {
-                    sequence,
-                    hash,
-                    permits: said.into_iter().filter_map(permit).collect(),
-                    settlements: requests.iter().filter_map(settlement).collect(),
-                });
-                for request in requests {
-                    refuse(request, &LedgerError::Unavailable);
-                }
-            }
-        }
-    }
-
-    /// Sees to it that there is a connection and no doubt.
-    fn connect(&mut self) -> bool {
-        if self.connected {
-            return true;
-        }
-        let reopened = self
-            .store
-            .reopen()
-            .and_then(|()| self.probe(Point::Reopened));
-        if let Err(error) = reopened {
-            tracing::error!(%error, "the ledger cannot be opened again");
-            return false;
-        }
-        if let Some(doubt) = self.doubt.take() {
-            match self.store.holds(doubt.sequence, doubt.hash) {
-                Err(error) => {
-                    tracing::error!(%error, "the ledger cannot be read back");
-                    self.doubt = Some(doubt);
-                    return false;
-                }
-                // Nothing was sent under these permits: nobody got them.
-                Ok(true) => {
-                    self.signed.log_size = doubt.sequence.saturating_add(1);
-                    self.kept
-                        .extend(doubt.permits.into_iter().filter_map(unused));
-                }
-                Ok(false) => self.kept.extend(doubt.settlements),
-            }
-        }
-        self.connected = true;
-        true
-    }
-
     /// What is due beside requests.
     fn upkeep(&mut self, last: bool) {
         if self.rolled_back || self.queue.failed() {
@@ -372,22 +248,6 @@ impl Writer {
         }
     }
 
-    fn retry(&mut self) {
-        if !self.connect() {
-            return;
-        }
-        let kept = std::mem::take(&mut self.kept);
-        let requests: Vec<Request> = kept
-            .into_iter()
-            .map(|(closed, settlement)| Request::Settle {
-                closed,
-                settlement,
-                reply: None,
-            })
-            .collect();
-        self.serve(requests);
-    }
-
     /// Signs what is committed, keeps that, and moves the anchor.
     fn cut_checkpoint(&mut self) {
         if !self.connected || (self.signed.size >= self.signed.log_size && !self.anchor_failed) {
@@ -415,112 +275,9 @@ impl Writer {
         }
         self.anchor_failed = anchored.is_err();
     }
-
-    fn lost(&mut self, error: &StoreError) {
-        tracing::error!(%error, "the ledger failed");
-        self.connected = false;
-        if matches!(error, StoreError::Sync(_)) {
-            self.queue.fail();
-        }
-    }
-
-    fn answer_all(&mut self, requests: Vec<Request>, said: Vec<Said>) {
-        for (request, said) in requests.into_iter().zip(said) {
-            match (request, said) {
-                (Request::Attempt { reply, .. }, Said::Attempt(answer)) => {
-                    send(reply, answer.map(|answer| self.verdict(answer)));
-                }
-                (
-                    Request::Settle {
-                        reply: Some(reply), ..
-                    },
-                    Said::Settle(answer),
-                ) => {
-                    send(reply, answer);
-                }
-                (Request::Append { reply, .. }, Said::Append(answer)) => send(reply, answer),
-                (Request::Act { reply, .. }, Said::Act(answer)) => send(reply, *answer),
-                (Request::Checkpoint { reply }, _) => {
-                    self.cut_checkpoint();
-                    let whole = self.connected && !self.anchor_failed;
-                    let size = whole.then_some(self.signed.size);
-                    send(reply, size.ok_or(LedgerError::Unavailable));
-                }
-                // A settlement that nobody waits for.
-                _ => {}
-            }
-        }
-    }
-
-    fn verdict(&self, answer: AttemptAnswer) -> Verdict {
-        match answer {
-            AttemptAnswer::Reserved {
-                permit,
-                entry,
-                classification,
-            } => {
-                let token = Token::new(permit, Arc::clone(&self.queue));
-                Verdict::Reserved(Box::new(Reserved {
-                    token,
-                    entry,
-                    classification,
-                }))
-            }
-            AttemptAnswer::Refused(refused) => Verdict::Refused(refused),
-            AttemptAnswer::DecideAgain(again) => Verdict::DecideAgain(again),
-        }
-    }
-
-    fn fail_all(&mut self, requests: Vec<Request>, error: &LedgerError) {
-        for request in requests {
-            self.kept.extend(settlement(&request));
-            refuse(request, error);
-        }
-    }
 }
 
 fn last_entry(batch: &Batch) -> Option<(u64, Digest)> {
     let last = batch.entries.last()?;
     Some((last.entry.sequence(), last.entry.hash()))
-}
-
-/// Whoever asked may be gone. A token that cannot be given is dropped, and so
-/// settles its execution.
-fn send<T>(reply: Reply<T>, answer: Result<T, LedgerError>) {
-    drop(reply.send(answer));
-}
-
-fn refuse(request: Request, error: &LedgerError) {
-    match request {
-        Request::Attempt { reply, .. } => send(reply, Err(error.clone())),
-        Request::Settle {
-            reply: Some(reply), ..
-        } => send(reply, Err(LedgerError::Settlement)),
-        Request::Settle { reply: None, .. } => {}
-        Request::Append { reply, .. } => send(reply, Err(error.clone())),
-        Request::Act { reply, .. } => send(reply, Err(error.clone())),
-        Request::Checkpoint { reply } => send(reply, Err(error.clone())),
-    }
-}
-
-fn permit(said: Said) -> Option<Inner> {
-    match said {
-        Said::Attempt(Ok(AttemptAnswer::Reserved { permit, .. })) => Some(permit),
-        _ => None,
-    }
-}
-
-fn unused(permit: Inner) -> Option<(Closed, Settlement)> {
-    // INVARIANT: the code is made of letters and `-`.
-    let reason = RefusalCode::new("ledger-unavailable").ok()?;
-    Some((permit.close(), Settlement::NotSent { reason }))
-}
-
-fn settlement(request: &Request) -> Option<(Closed, Settlement)> {
-    match request {
-        Request::Settle {
-            closed, settlement, ..
-        } => Some((closed.clone(), settlement.clone())),
-        _ => None,
-    }
 }
