@@ -44,14 +44,14 @@ pub(crate) struct Verify {
     /// A checkpoint that was seen before
     #[arg(long, value_name = "FILE")]
     since: Vec<PathBuf>,
-    /// A component that is approved beside the built-in ones
-    #[arg(long, value_name = "FILE")]
-    profile: Vec<PathBuf>,
+    /// A folder of components that are approved beside the built-in ones
+    #[arg(long, value_name = "DIR")]
+    profiles: Vec<PathBuf>,
     /// A folder of policies that were approved beside the shipped ones
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, value_name = "DIR")]
     policies: Vec<PathBuf>,
     /// The claims that must hold, separated by commas, or `all`
-    #[arg(long, value_name = "CLAIMS", default_value = "integrity")]
+    #[arg(long = "fail-under", value_name = "LEVEL", default_value = "integrity")]
     level: Level,
     /// Print one JSON object
     #[arg(long)]
@@ -86,8 +86,10 @@ impl Verify {
     fn inputs(&self) -> Result<Inputs, Failure> {
         let engine = profiles::engine(false)?;
         let mut approved = Profiles::embedded(&engine)?;
-        for path in &self.profile {
-            approved.insert(engine.load_file(path, None)?);
+        for folder in &self.profiles {
+            for path in components(folder)? {
+                approved.insert(engine.load_file(&path, None)?);
+            }
         }
         let mut inputs = Inputs {
             components: Components::of(&approved),
@@ -132,6 +134,20 @@ fn key(given: &str) -> Result<VerifyingKey, Failure> {
         text(path)?
     };
     VerifyingKey::parse(written.trim_end()).map_err(|error| in_file(path, &error))
+}
+
+/// The components of a folder, in the order of their names.
+fn components(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let entries = fs::read_dir(folder).map_err(|error| at(folder, &error))?;
+    let mut paths = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(|error| at(folder, &error))?.path();
+        if path.extension().is_some_and(|ending| ending == "wasm") {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    Ok(paths)
 }
 
 fn small(path: &Path) -> Result<Vec<u8>, Failure> {
