@@ -33,7 +33,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Every difference, in the order of the first action.
+/// Every difference, sorted by its place.
 pub(crate) fn between(a: &View, b: &View) -> Vec<Difference> {
     let mut found = Vec::new();
     let mut open = vec![(a.root(), b.root())];
@@ -119,5 +119,71 @@ fn cut(text: &str) -> String {
             text.len()
         ),
         None => text.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use countersign_canon::{Numbers, interpret};
+
+    use super::*;
+
+    fn view(arguments: &str) -> View {
+        let action = format!(r#"{{"arguments":{arguments},"method":"tools/call","name":"t"}}"#);
+        let profile = "exact@1.0.0".parse().unwrap();
+        let meaning = interpret(&profile, Numbers::AsWritten, action.as_bytes()).unwrap();
+        View::new(meaning.view).unwrap()
+    }
+
+    #[test]
+    fn every_difference_is_told_with_its_place_and_both_sides() {
+        let long = format!(r#"{{"a":"{}"}}"#, "x".repeat(100));
+        for (name, a, b, told) in [
+            ("the same", r#"{"a":1}"#, r#"{"a":1}"#, &[][..]),
+            (
+                "another spelling of a number",
+                r#"{"a":1}"#,
+                r#"{"a":1.0}"#,
+                &["/arguments/a: the number 1 in A, the number 1.0 in B"],
+            ),
+            (
+                "another kind",
+                r#"{"a":"7"}"#,
+                r#"{"a":null}"#,
+                &[r#"/arguments/a: the string "7" in A, null in B"#],
+            ),
+            (
+                "a member that one of them lacks",
+                r#"{"a":null,"b":{}}"#,
+                r#"{"b":{},"c/~":[1]}"#,
+                &[
+                    "/arguments/a: null in A, nothing in B",
+                    "/arguments/c~1~0: nothing in A, an array of 1 in B",
+                ],
+            ),
+            (
+                "items in another order",
+                r#"{"a":[1,2,3]}"#,
+                r#"{"a":[2,1]}"#,
+                &[
+                    "/arguments/a/0: the number 1 in A, the number 2 in B",
+                    "/arguments/a/1: the number 2 in A, the number 1 in B",
+                    "/arguments/a/2: the number 3 in A, nothing in B",
+                ],
+            ),
+            (
+                "a long text",
+                &long,
+                r#"{"a":[]}"#,
+                &[&*format!(
+                    r#"/arguments/a: the string "{}… (100 bytes)" in A, an array of 0 in B"#,
+                    "x".repeat(60)
+                )],
+            ),
+        ] {
+            let found = between(&view(a), &view(b));
+            let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+            assert_eq!(found, told, "{name}");
+        }
     }
 }

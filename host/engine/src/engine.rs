@@ -192,8 +192,15 @@ impl fmt::Debug for Engine {
     }
 }
 
+/// The same folder may give the same warning when it is read and when it is
+/// written.
 fn note<T>(result: Result<T, Warning>, warnings: &mut Vec<Warning>) -> Option<T> {
-    result.map_err(|warning| warnings.push(warning)).ok()
+    match result {
+        Ok(value) => return Some(value),
+        Err(warning) if warnings.contains(&warning) => {}
+        Err(warning) => warnings.push(warning),
+    }
+    None
 }
 
 /// The engine says in one line which function has another type; what follows

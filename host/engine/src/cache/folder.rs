@@ -4,6 +4,7 @@ use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Warning;
 
@@ -131,19 +132,17 @@ impl Folder {
             .map_err(|error| unusable(&path, &error))
     }
 
-    /// No two processes write the same draft.
+    /// No two processes, nor two threads of one, write the same draft.
     fn draft(&self, name: &str) -> PathBuf {
+        static DRAFTS: AtomicU64 = AtomicU64::new(0);
         let process = rustix::process::getpid().as_raw_nonzero();
-        self.0.join(format!(".{name}.{process}"))
+        let count = DRAFTS.fetch_add(1, Ordering::Relaxed);
+        self.0.join(format!(".{name}.{process}.{count}"))
     }
 }
 
 /// `O_NOFOLLOW`: a link in the folder is not one of ours.
-const NO_FOLLOW: i32 = rustix_no_follow();
-
-const fn rustix_no_follow() -> i32 {
-    rustix::fs::OFlags::NOFOLLOW.bits().cast_signed()
-}
+const NO_FOLLOW: i32 = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
 
 /// Replaces a draft that an earlier process of the same number left behind.
 fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
