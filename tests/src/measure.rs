@@ -1,0 +1,63 @@
+//! What benchmarks measure with: samples taken in turns, their median and
+//! spread, and the processor time of this process.
+
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// Durations of one thing, measured many times.
+#[derive(Clone, Debug, Default)]
+pub struct Samples(Vec<Duration>);
+
+impl Samples {
+    /// Adds one.
+    pub fn add(&mut self, sample: Duration) {
+        self.0.push(sample);
+    }
+
+    /// The duration that a share of the samples, in percent, do not exceed.
+    #[must_use]
+    pub fn percentile(&self, percent: usize) -> Duration {
+        let mut sorted = self.0.clone();
+        sorted.sort_unstable();
+        let index = (sorted.len() * percent / 100).min(sorted.len().saturating_sub(1));
+        sorted.get(index).copied().unwrap_or_default()
+    }
+
+    /// The duration in the middle.
+    #[must_use]
+    pub fn median(&self) -> Duration {
+        self.percentile(50)
+    }
+}
+
+/// How long one thing takes, on the clock on the wall.
+pub fn wall<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+    #[expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
+    let start = std::time::Instant::now();
+    let done = work();
+    (done, start.elapsed())
+}
+
+/// How much processor time this process has used, all threads together.
+#[must_use]
+pub fn processor_time() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(
+        time.tv_sec.try_into().unwrap_or(0),
+        time.tv_nsec.try_into().unwrap_or(0),
+    )
+}
+
+/// Microseconds, with two digits after the point.
+#[must_use]
+pub fn micros(duration: Duration) -> String {
+    format!("{:.2}", duration.as_secs_f64() * 1e6)
+}
+
+/// The median, and in brackets what a tenth stays under and a tenth exceeds.
+#[must_use]
+pub fn spread(samples: &Samples) -> String {
+    let [low, high] = [samples.percentile(10), samples.percentile(90)].map(micros);
+    format!("{:>10} ({low} to {high})", micros(samples.median()))
+}
