@@ -30,7 +30,10 @@ impl Archive {
     /// # Errors
     /// What the file system reports.
     pub fn keep_profile(&self, profile: &Profile) -> io::Result<()> {
-        write_once(&self.profile_path(profile.component_digest()), profile.bytes())
+        write_once(
+            &self.profile_path(profile.component_digest()),
+            profile.bytes(),
+        )
     }
 
     /// Keeps the files of a policy set.
@@ -74,7 +77,9 @@ impl Archive {
     }
 
     fn profile_path(&self, component: Digest) -> PathBuf {
-        self.folder.join("profiles").join(format!("{}.wasm", bare(component)))
+        self.folder
+            .join("profiles")
+            .join(format!("{}.wasm", bare(component)))
     }
 
     fn policies_path(&self, set: Digest) -> PathBuf {
@@ -105,7 +110,9 @@ fn write_once(path: &Path, content: &[u8]) -> io::Result<()> {
 fn collect(folder: &Path, prefix: &str, files: &mut Vec<(String, Vec<u8>)>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        let Ok(name) = entry.file_name().into_string() else { continue };
+        let Ok(name) = entry.file_name().into_string() else {
+            continue;
+        };
         if entry.file_type()?.is_dir() {
             collect(&entry.path(), &format!("{prefix}{name}/"), files)?;
         } else if name.ends_with(".cedar") {

@@ -57,7 +57,10 @@ impl Listing {
         let mut by_name = HashMap::new();
         let mut ambiguous = Vec::new();
         for tool in found {
-            match by_name.get(&tool.name).and_then(|at: &usize| tools.get(*at)) {
+            match by_name
+                .get(&tool.name)
+                .and_then(|at: &usize| tools.get(*at))
+            {
                 None => {
                     by_name.insert(tool.name.clone(), tools.len());
                     tools.push(Arc::new(tool));
@@ -71,10 +74,22 @@ impl Listing {
             by_name.remove(&name);
         }
         tools.retain(|tool| by_name.contains_key(&tool.name));
-        by_name = tools.iter().enumerate().map(|(at, tool)| (tool.name.clone(), at)).collect();
-        let digests: Vec<&[u8]> = tools.iter().map(|tool| tool.digest.as_str().as_bytes()).collect();
+        by_name = tools
+            .iter()
+            .enumerate()
+            .map(|(at, tool)| (tool.name.clone(), at))
+            .collect();
+        let digests: Vec<&[u8]> = tools
+            .iter()
+            .map(|tool| tool.digest.as_str().as_bytes())
+            .collect();
         let digest = Digest::of(&digests);
-        Self { tools, by_name, digest, at }
+        Self {
+            tools,
+            by_name,
+            digest,
+            at,
+        }
     }
 
     /// The tool of exactly that name.
@@ -113,9 +128,14 @@ impl Catalog {
         now: Duration,
     ) -> Result<Looked, Reason> {
         let stale = upstream.take_tools_changed();
-        if let Some(listing) = self.current().filter(|listing| !stale && serves(listing, need, now))
+        if let Some(listing) = self
+            .current()
+            .filter(|listing| !stale && serves(listing, need, now))
         {
-            return Ok(Looked { listing, changed: false });
+            return Ok(Looked {
+                listing,
+                changed: false,
+            });
         }
         let _one = self.discovering.lock().await;
         // Another may have discovered while this one waited.
@@ -124,7 +144,10 @@ impl Catalog {
             && !stale
             && serves(listing, need, now)
         {
-            return Ok(Looked { listing: Arc::clone(listing), changed: false });
+            return Ok(Looked {
+                listing: Arc::clone(listing),
+                changed: false,
+            });
         }
         match discover(upstream, agent).await {
             Ok(tools) => {
@@ -136,14 +159,23 @@ impl Catalog {
             }
             Err(reason) => {
                 let listing = before.ok_or(reason)?;
-                tracing::warn!(reason = reason.as_str(), "tools could not be discovered again");
-                Ok(Looked { listing, changed: false })
+                tracing::warn!(
+                    reason = reason.as_str(),
+                    "tools could not be discovered again"
+                );
+                Ok(Looked {
+                    listing,
+                    changed: false,
+                })
             }
         }
     }
 
     fn current(&self) -> Option<Arc<Listing>> {
-        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.current
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 }
 
@@ -174,15 +206,17 @@ async fn discover(upstream: &Upstream, agent: &Agent) -> Result<Vec<Tool>, Reaso
     Err(Reason::TooLarge)
 }
 
-async fn ask(
-    upstream: &Upstream,
-    agent: &Agent,
-    cursor: Option<&String>,
-) -> Result<Page, Reason> {
+async fn ask(upstream: &Upstream, agent: &Agent, cursor: Option<&String>) -> Result<Page, Reason> {
     let params = params(upstream.revision(), cursor);
     let body = |id| envelope::message(Some(id), "tools/list", Some(&params));
-    let request =
-        Request { method: "tools/list", name: None, body: &body, gate: None, progress: None };
+    let request = Request {
+        method: "tools/list",
+        name: None,
+        mirrored: &[],
+        body: &body,
+        gate: None,
+        progress: None,
+    };
     let read = |answer: Answer<'_>| page(answer.ok()?).ok();
     match upstream.exchange(agent, request, read).await {
         Exchange::Answered(page) => Ok(page),
@@ -222,10 +256,20 @@ mod tests {
     #[test]
     fn a_name_with_two_descriptions_is_offered_by_neither() {
         let listing = Listing::new(
-            vec![tool("a", "1"), tool("b", "2"), tool("a", "3"), tool("b", "2"), tool("B", "4")],
+            vec![
+                tool("a", "1"),
+                tool("b", "2"),
+                tool("a", "3"),
+                tool("b", "2"),
+                tool("B", "4"),
+            ],
             Duration::ZERO,
         );
-        let names: Vec<_> = listing.tools().iter().map(|tool| tool.name.as_str()).collect();
+        let names: Vec<_> = listing
+            .tools()
+            .iter()
+            .map(|tool| tool.name.as_str())
+            .collect();
         assert_eq!(names, ["b", "B"]);
         assert!(listing.tool("a").is_none());
         assert_eq!(listing.tool("B").unwrap().digest, Digest::of(&[b"4"]));

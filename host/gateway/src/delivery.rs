@@ -30,7 +30,11 @@ impl Reply {
     /// An answer that travels as HTTP 200.
     #[must_use]
     pub(crate) fn ok(body: Vec<u8>) -> Self {
-        Self { status: StatusCode::OK, body, retry_after_ms: None }
+        Self {
+            status: StatusCode::OK,
+            body,
+            retry_after_ms: None,
+        }
     }
 }
 
@@ -55,14 +59,23 @@ pub(crate) struct Inbox {
 pub(crate) fn channel() -> (Outbox, Inbox) {
     let (events, received) = mpsc::channel(MOST_EVENTS);
     let (last, answered) = oneshot::channel();
-    (Outbox { events, last }, Inbox { events: received, last: answered })
+    (
+        Outbox { events, last },
+        Inbox {
+            events: received,
+            last: answered,
+        },
+    )
 }
 
 impl Outbox {
     /// Where progress under the client's token goes. `token` is JSON.
     #[must_use]
     pub(crate) fn progress(&self, token: &[u8]) -> Progress {
-        Progress { token: token.into(), events: self.events.clone() }
+        Progress {
+            token: token.into(),
+            events: self.events.clone(),
+        }
     }
 
     /// Gives the last answer; nobody may be there to take it.
@@ -82,6 +95,8 @@ impl Progress {
     /// Sends what an upstream reports; `others` are its members without the
     /// token. A client that reads too slowly misses some.
     pub(crate) fn send(&self, others: &[(String, Vec<u8>)]) {
-        let _ = self.events.try_send(envelope::progress(&self.token, others));
+        let _ = self
+            .events
+            .try_send(envelope::progress(&self.token, others));
     }
 }

@@ -46,7 +46,11 @@ impl Environment {
     /// [`NoRandomness`].
     pub fn bytes<const N: usize>(&self) -> Result<[u8; N], NoRandomness> {
         let mut bytes = [0; N];
-        if (self.random)(&mut bytes) { Ok(bytes) } else { Err(NoRandomness) }
+        if (self.random)(&mut bytes) {
+            Ok(bytes)
+        } else {
+            Err(NoRandomness)
+        }
     }
 
     /// A fresh name for an attempt.
@@ -95,12 +99,14 @@ impl std::fmt::Debug for Environment {
 /// Lower-case hexadecimal digits.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        for nibble in [byte >> 4, byte & 15] {
-            text.push(char::from_digit(u32::from(nibble), 16).unwrap_or('0'));
-        }
-        text
-    })
+    bytes
+        .iter()
+        .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+            for nibble in [byte >> 4, byte & 15] {
+                text.push(char::from_digit(u32::from(nibble), 16).unwrap_or('0'));
+            }
+            text
+        })
 }
 
 #[derive(Debug)]
@@ -109,16 +115,26 @@ struct SystemClock {
 }
 
 impl SystemClock {
-    #[allow(clippy::disallowed_methods, reason = "this is the one place of the clock")]
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "this is the one place of the clock"
+    )]
     fn new() -> Self {
-        Self { origin: Instant::now() }
+        Self {
+            origin: Instant::now(),
+        }
     }
 }
 
 impl Clock for SystemClock {
-    #[allow(clippy::disallowed_methods, reason = "this is the one place of the clock")]
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "this is the one place of the clock"
+    )]
     fn wall_us(&self) -> i64 {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let since = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
         i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
     }
 
@@ -127,12 +143,18 @@ impl Clock for SystemClock {
     }
 }
 
-#[allow(clippy::disallowed_methods, reason = "this is the one place of randomness")]
+#[allow(
+    clippy::disallowed_methods,
+    reason = "this is the one place of randomness"
+)]
 fn system_random(buffer: &mut [u8]) -> bool {
     getrandom::fill(buffer).is_ok()
 }
 
-#[allow(clippy::disallowed_methods, reason = "this is the one place of the environment")]
+#[allow(
+    clippy::disallowed_methods,
+    reason = "this is the one place of the environment"
+)]
 fn inherited() -> Arc<[(String, String)]> {
     PASSED_ON
         .into_iter()

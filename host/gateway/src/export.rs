@@ -65,7 +65,11 @@ pub fn open_store(store: &Store, environment: &Environment) -> Result<Source, Ex
     let key = signing.verifying_key();
     let options = Options::new(store.path.clone(), store.anchor.clone());
     let ledger = Ledger::open_sqlite(options, environment.clock.clone(), signing)?;
-    Ok(Source { ledger, archive: Archive::new(store.archive.clone()), key })
+    Ok(Source {
+        ledger,
+        archive: Archive::new(store.archive.clone()),
+        key,
+    })
 }
 
 /// Exports from the store of a stopped gateway, and closes it again.
@@ -121,13 +125,20 @@ pub fn write<W: Write>(
     let named = writer.named().clone();
     for (profile, component) in &named.profiles {
         // What is missing the verifier will miss, and say so.
-        let bytes = source.archive.profile(*component).map_err(ExportError::Archive)?;
+        let bytes = source
+            .archive
+            .profile(*component)
+            .map_err(ExportError::Archive)?;
         if let (Ok(id), Some(bytes)) = (profile.parse(), bytes) {
             writer.profile(&id, &bytes)?;
         }
     }
     for set in &named.policies {
-        for (name, text) in source.archive.policies(*set).map_err(ExportError::Archive)? {
+        for (name, text) in source
+            .archive
+            .policies(*set)
+            .map_err(ExportError::Archive)?
+        {
             writer.policy(*set, &name, &text)?;
         }
     }
@@ -171,7 +182,11 @@ fn proofs<W: Write>(
     writer: &mut Writer<W>,
 ) -> Result<(), ExportError> {
     let mut collector = Collector::new(size);
-    let signed: Vec<u64> = chosen.iter().copied().filter(|sequence| *sequence < size).collect();
+    let signed: Vec<u64> = chosen
+        .iter()
+        .copied()
+        .filter(|sequence| *sequence < size)
+        .collect();
     for sequence in &signed {
         collector.want_inclusion(*sequence);
     }
@@ -186,7 +201,12 @@ fn proofs<W: Write>(
     for sequence in signed {
         if let Some(path) = collector.inclusion(sequence) {
             let log_id = source.ledger.log_id().clone();
-            writer.proof(&Proof { log_id, sequence, size, path })?;
+            writer.proof(&Proof {
+                log_id,
+                sequence,
+                size,
+                path,
+            })?;
         }
     }
     Ok(())
@@ -197,9 +217,10 @@ fn filter(selection: &Selection) -> Option<Filter> {
         Selection::All => return None,
         Selection::Execution(_, id) => (FilterBy::Execution, id.to_string()),
         Selection::Call(call_id) => (FilterBy::Execution, call_id.to_string()),
-        Selection::Agent(agent) => {
-            (FilterBy::Agent, format!("{}:{}:{}", agent.method, agent.issuer, agent.subject))
-        }
+        Selection::Agent(agent) => (
+            FilterBy::Agent,
+            format!("{}:{}:{}", agent.method, agent.issuer, agent.subject),
+        ),
         Selection::Workflow(id) => (FilterBy::Workflow, id.to_string()),
         Selection::Time(from, to) => {
             let text = |micros: &i64| Time::from_micros(*micros).to_string();

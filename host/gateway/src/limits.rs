@@ -48,7 +48,11 @@ impl Limits {
     /// Counters at rest.
     #[must_use]
     pub(crate) fn new(bounds: config::Limits) -> Self {
-        Self { bounds, running: Mutex::default(), rates: Mutex::default() }
+        Self {
+            bounds,
+            running: Mutex::default(),
+            rates: Mutex::default(),
+        }
     }
 
     /// Takes one request off an agent's rate; answers whether there was one
@@ -59,13 +63,18 @@ impl Limits {
         let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
         let filled = |bucket: &Bucket| {
             let ms = u64::try_from(now.saturating_sub(bucket.at).as_millis()).unwrap_or(u64::MAX);
-            bucket.tokens_milli.saturating_add(ms.saturating_mul(per_ms)).min(full)
+            bucket
+                .tokens_milli
+                .saturating_add(ms.saturating_mul(per_ms))
+                .min(full)
         };
         if rates.len() >= MOST_BUCKETS && !rates.contains_key(agent) {
             rates.retain(|_, bucket| filled(bucket) < full);
         }
-        let bucket =
-            rates.entry(agent.clone()).or_insert(Bucket { tokens_milli: full, at: now });
+        let bucket = rates.entry(agent.clone()).or_insert(Bucket {
+            tokens_milli: full,
+            at: now,
+        });
         let tokens = filled(bucket);
         // Whole milliseconds only, so that what is left of one is not lost.
         if tokens != bucket.tokens_milli {
@@ -92,14 +101,21 @@ impl Limits {
         *running.servers.entry(server.clone()).or_default() += 1;
         *running.agents.entry(agent.clone()).or_default() += 1;
         drop(running);
-        Some(Place { limits: Arc::clone(self), agent: agent.clone(), server: server.clone() })
+        Some(Place {
+            limits: Arc::clone(self),
+            agent: agent.clone(),
+            server: server.clone(),
+        })
     }
-
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut running = self.limits.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = self
+            .limits
+            .running
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         running.all = running.all.saturating_sub(1);
         release(&mut running.servers, &self.server);
         release(&mut running.agents, &self.agent);
@@ -120,7 +136,11 @@ mod tests {
     use super::*;
 
     fn agent(subject: &str) -> Agent {
-        Agent { method: "token".into(), issuer: String::new(), subject: subject.into() }
+        Agent {
+            method: "token".into(),
+            issuer: String::new(),
+            subject: subject.into(),
+        }
     }
 
     fn limits() -> Arc<Limits> {
@@ -160,6 +180,9 @@ mod tests {
         assert!(!passed(99));
         assert!(passed(100));
         assert!(!passed(101));
-        assert!(limits.within_rate(&agent("b"), at(101)), "another agent has its own");
+        assert!(
+            limits.within_rate(&agent("b"), at(101)),
+            "another agent has its own"
+        );
     }
 }

@@ -4,6 +4,7 @@
 //! exist. What the client holds is a secret; evidence has another name for it.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use countersign_canon::Id;
@@ -14,6 +15,7 @@ use countersign_mcp::Revision;
 #[derive(Debug)]
 pub(crate) struct Sessions {
     most: usize,
+    uses: AtomicU64,
     open: Mutex<HashMap<String, Arc<Session>>>,
 }
 
@@ -29,6 +31,8 @@ pub(crate) struct Session {
     agent: Agent,
     server: ServerName,
     in_flight: Mutex<HashSet<Id>>,
+    /// When it was used last, counted in uses of all sessions.
+    used: AtomicU64,
 }
 
 /// An id of a request that is in flight; free again when it is dropped.
@@ -42,26 +46,52 @@ impl Sessions {
     /// No sessions yet, and at most `most`.
     #[must_use]
     pub(crate) fn new(most: usize) -> Self {
-        Self { most, open: Mutex::default() }
+        Self {
+            most,
+            uses: AtomicU64::new(0),
+            open: Mutex::default(),
+        }
     }
 
-    /// Opens a session under a secret that nobody can guess; false where there
-    /// are as many as there may be.
+    /// Opens a session under a secret that nobody can guess. Where there are as
+    /// many as there may be, the one that was idle longest ends, since clients
+    /// go away without saying so; false where none is idle.
     pub(crate) fn open(&self, secret: &str, session: Session) -> bool {
+        self.touch(&session);
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.len() >= self.most {
-            return false;
+            let idle = open
+                .iter()
+                .filter(|(_, session)| session.is_idle())
+                .min_by_key(|(_, session)| session.used.load(Ordering::Relaxed))
+                .map(|(secret, _)| secret.clone());
+            let Some(idle) = idle else { return false };
+            open.remove(&idle);
         }
         open.insert(secret.to_owned(), Arc::new(session));
         true
     }
 
+    fn touch(&self, session: &Session) {
+        let use_number = self.uses.fetch_add(1, Ordering::Relaxed);
+        session.used.store(use_number, Ordering::Relaxed);
+    }
+
     /// The session that `secret` names, if it is this agent's with this server.
     #[must_use]
-    pub(crate) fn find(&self, secret: &str, agent: &Agent, server: &ServerName) -> Option<Arc<Session>> {
+    pub(crate) fn find(
+        &self,
+        secret: &str,
+        agent: &Agent,
+        server: &ServerName,
+    ) -> Option<Arc<Session>> {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let session = open.get(secret)?;
-        (session.agent == *agent && session.server == *server).then(|| Arc::clone(session))
+        if session.agent != *agent || session.server != *server {
+            return None;
+        }
+        self.touch(session);
+        Some(Arc::clone(session))
     }
 
     /// Ends a session; false where there is none for this agent.
@@ -86,22 +116,45 @@ impl Session {
         revision: Revision,
         context: Vec<u8>,
     ) -> Self {
-        Self { id, revision, context, agent, server, in_flight: Mutex::default() }
+        Self {
+            id,
+            revision,
+            context,
+            agent,
+            server,
+            in_flight: Mutex::default(),
+            used: AtomicU64::new(0),
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.in_flight
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_empty()
     }
 
     /// Claims the id of a request; none while another request has it.
     #[must_use]
     pub(crate) fn claim(self: &Arc<Self>, id: &Id) -> Option<Claim> {
-        let mut in_flight = self.in_flight.lock().unwrap_or_else(PoisonError::into_inner);
-        in_flight
-            .insert(id.clone())
-            .then(|| Claim { session: Arc::clone(self), id: id.clone() })
+        let mut in_flight = self
+            .in_flight
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        in_flight.insert(id.clone()).then(|| Claim {
+            session: Arc::clone(self),
+            id: id.clone(),
+        })
     }
 }
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        let mut ids = self.session.in_flight.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ids = self
+            .session
+            .in_flight
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         ids.remove(&self.id);
     }
 }
@@ -111,7 +164,11 @@ mod tests {
     use super::*;
 
     fn agent(subject: &str) -> Agent {
-        Agent { method: "token".into(), issuer: String::new(), subject: subject.into() }
+        Agent {
+            method: "token".into(),
+            issuer: String::new(),
+            subject: subject.into(),
+        }
     }
 
     #[test]
@@ -120,10 +177,29 @@ mod tests {
         let (x, y): (ServerName, ServerName) = ("x".parse().unwrap(), "y".parse().unwrap());
         let session = || {
             let id = SessionId::from_random([0; 16]);
-            Session::new(id, agent("a"), x.clone(), Revision::R2025_11_25, b"{}".to_vec())
+            Session::new(
+                id,
+                agent("a"),
+                x.clone(),
+                Revision::R2025_11_25,
+                b"{}".to_vec(),
+            )
         };
-        assert!(sessions.open("s", session()));
-        assert!(!sessions.open("t", session()), "as many as there may be");
+        assert!(sessions.open("r", session()));
+        assert!(
+            sessions.open("s", session()),
+            "the one that is idle makes room"
+        );
+        assert!(sessions.find("r", &agent("a"), &x).is_none());
+        let busy = sessions
+            .find("s", &agent("a"), &x)
+            .unwrap()
+            .claim(&Id::Number(1));
+        assert!(
+            !sessions.open("t", session()),
+            "one with a request does not"
+        );
+        drop(busy);
         assert!(sessions.find("s", &agent("a"), &x).is_some());
         assert!(sessions.find("s", &agent("b"), &x).is_none());
         assert!(sessions.find("s", &agent("a"), &y).is_none());

@@ -43,7 +43,11 @@ impl Running {
 
     /// Counts a task in; none once nothing new is admitted.
     pub(crate) fn enter(&self) -> Option<Alive> {
-        self.alive.lock().unwrap_or_else(PoisonError::into_inner).clone().map(Alive)
+        self.alive
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+            .map(Alive)
     }
 
     /// Whether nothing new is admitted any more.
@@ -60,7 +64,10 @@ impl Running {
     /// whether all that ran has ended.
     pub(crate) async fn end(&self, drain: Duration) -> bool {
         self.draining.send_replace(true);
-        self.alive.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.alive
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         let mut ended = self.ended.lock().await;
         if tokio::time::timeout(drain, ended.recv()).await.is_ok() {
             return true;

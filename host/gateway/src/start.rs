@@ -141,7 +141,10 @@ pub async fn prepare(config: Config, environment: Environment) -> Result<Prepare
     let servers = servers(&config.servers, &environment, &hurried)?;
 
     // configure
-    let refused = |source| StartError::Listen { address: config.listen, source };
+    let refused = |source| StartError::Listen {
+        address: config.listen,
+        source,
+    };
     let listener = TcpListener::bind(config.listen).await.map_err(refused)?;
     let address = listener.local_addr().map_err(refused)?;
     let (key, verifying) = key(&config.store, &environment)?;
@@ -151,7 +154,9 @@ pub async fn prepare(config: Config, environment: Environment) -> Result<Prepare
     for profile in profiles.iter() {
         archive.keep_profile(profile).map_err(StartError::Archive)?;
     }
-    archive.keep_policies(&policies).map_err(StartError::Archive)?;
+    archive
+        .keep_policies(&policies)
+        .map_err(StartError::Archive)?;
     let epochs = if ledger.rolled_back() {
         tracing::error!("the ledger is older than its anchor: nothing is admitted");
         Epochs::default()
@@ -162,7 +167,11 @@ pub async fn prepare(config: Config, environment: Environment) -> Result<Prepare
     // prepare
     let operator = operator::Listening::open(&config.store.operator)
         .map_err(|error| StartError::Operator(error.to_string()))?;
-    let source = Source { ledger: ledger.clone(), archive, key: verifying };
+    let source = Source {
+        ledger: ledger.clone(),
+        archive,
+        key: verifying,
+    };
     let gateway = Arc::new(Gateway {
         profiles,
         decisions: Decisions::new(policies, epochs),
@@ -178,7 +187,15 @@ pub async fn prepare(config: Config, environment: Environment) -> Result<Prepare
         environment,
     });
     let allowed = Allowed::new(address, &config.hosts, &config.origins);
-    Ok(Prepared { gateway, listener, address, allowed, operator, source, config })
+    Ok(Prepared {
+        gateway,
+        listener,
+        address,
+        allowed,
+        operator,
+        source,
+        config,
+    })
 }
 
 impl Prepared {
@@ -197,7 +214,15 @@ impl Prepared {
     /// Serves until `stop` resolves, or the ledger fails; then stops admitting,
     /// drains, settles, cuts the last checkpoint and returns.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Ended {
-        let Self { gateway, listener, allowed, operator, source, config, .. } = self;
+        let Self {
+            gateway,
+            listener,
+            allowed,
+            operator,
+            source,
+            config,
+            ..
+        } = self;
         let draining = gateway.running.draining();
         let agents = tokio::spawn(listener::serve(
             listener,
@@ -223,7 +248,10 @@ impl Prepared {
         for server in gateway.servers.values() {
             server.upstream.close().await;
         }
-        gateway.suppressed.write(&gateway.ledger, gateway.environment.now()).await;
+        gateway
+            .suppressed
+            .write(&gateway.ledger, gateway.environment.now())
+            .await;
         operators.abort();
         let ledger = gateway.ledger.clone();
         let stopped = tokio::task::spawn_blocking(move || ledger.stop()).await;
@@ -235,13 +263,16 @@ impl Prepared {
     }
 }
 
-fn profiles(
-    config: &config::Profiles,
-    environment: &Environment,
-) -> Result<Profiles, StartError> {
+fn profiles(config: &config::Profiles, environment: &Environment) -> Result<Profiles, StartError> {
     let cache = config.cache.clone();
-    let cache = cache.map(|folder| CacheSettings { folder, random: environment.random });
-    let engine = Engine::new(&Settings { cache, ..Settings::default() })?;
+    let cache = cache.map(|folder| CacheSettings {
+        folder,
+        random: environment.random,
+    });
+    let engine = Engine::new(&Settings {
+        cache,
+        ..Settings::default()
+    })?;
     let built_in = Profiles::embedded(&engine)?;
     let mut loaded = Vec::new();
     for (path, digest) in &config.files {
@@ -291,7 +322,10 @@ fn key(
     store: &config::Store,
     environment: &Environment,
 ) -> Result<(SigningKey, VerifyingKey), StartError> {
-    let failed = |source| StartError::Key { path: store.key.clone(), source };
+    let failed = |source| StartError::Key {
+        path: store.key.clone(),
+        source,
+    };
     let key = if store.key.exists() {
         keyfile::read(&store.key).map_err(failed)?
     } else {

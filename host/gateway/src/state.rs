@@ -64,12 +64,18 @@ impl Decisions {
     }
 
     pub(crate) fn current(&self) -> Basis {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// Takes over the epochs that the ledger says are in force.
     pub(crate) fn adopt(&self, epochs: Epochs) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).epochs = epochs;
+        self.0
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .epochs = epochs;
     }
 }
 
@@ -92,8 +98,10 @@ impl Gateway {
         need: Need<'_>,
     ) -> Result<Arc<Listing>, Reason> {
         let now = self.environment.monotonic();
-        let Looked { listing, changed } =
-            server.catalog.look(&server.upstream, agent, need, now).await?;
+        let Looked { listing, changed } = server
+            .catalog
+            .look(&server.upstream, agent, need, now)
+            .await?;
         if changed {
             let mut draft = Draft::new(Kind::Discovery, self.environment.now());
             draft.server = Some(server.name.clone());

@@ -28,7 +28,11 @@ impl Suppressed {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts
             .entry((agent.clone(), code.as_str()))
-            .or_insert(Count { count: 0, from: now, to: now });
+            .or_insert(Count {
+                count: 0,
+                from: now,
+                to: now,
+            });
         count.count += 1;
         count.to = now;
     }
@@ -41,11 +45,16 @@ impl Suppressed {
             let mut draft = Draft::new(Kind::Suppressed, now);
             draft.agent = Some(agent.clone());
             draft.refusal = RefusalCode::new(code).ok();
-            draft.suppressed =
-                Some(evidence::Suppressed { count: count.count, from: count.from, to: count.to });
+            draft.suppressed = Some(evidence::Suppressed {
+                count: count.count,
+                from: count.from,
+                to: count.to,
+            });
             if ledger.append(draft, InForce::Unchanged).await.is_err() {
                 let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-                let kept = counts.entry((agent, code)).or_insert(Count { count: 0, ..count });
+                let kept = counts
+                    .entry((agent, code))
+                    .or_insert(Count { count: 0, ..count });
                 kept.count += count.count;
                 kept.from = kept.from.min(count.from);
             }

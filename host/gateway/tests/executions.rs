@@ -50,7 +50,11 @@ async fn another_action_or_another_tool_under_the_same_id_is_a_collision() {
     ] {
         let data = session.call(tool, arguments, Some("e1")).await.data();
         assert_eq!(data["code"], "collision", "{tool} {arguments}");
-        let differs = data["difference"].as_array().unwrap().iter().any(|d| d == difference);
+        let differs = data["difference"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|d| d == difference);
         assert!(differs, "{tool} {arguments}: {data}");
     }
     assert_eq!(upstream.effects(), 1);
@@ -62,7 +66,14 @@ async fn a_repeat_in_another_spelling_is_the_same_call() {
     let session = gateway.client().session().await;
     session.call("pay", r#"{"a":1,"b":"é"}"#, Some("e1")).await;
     let spelled = r#"{ "b" : "\u00e9", "\u0061":1 }"#;
-    assert_eq!(session.call("pay", spelled, Some("e1")).await.code().as_deref(), Some("replay"));
+    assert_eq!(
+        session
+            .call("pay", spelled, Some("e1"))
+            .await
+            .code()
+            .as_deref(),
+        Some("replay")
+    );
     assert_eq!(upstream.effects(), 1);
 }
 
@@ -75,7 +86,10 @@ async fn a_hundred_identical_calls_at_once_have_one_effect() {
         .map(|id| {
             let session = session.clone();
             tokio::spawn(async move {
-                session.post(client::call(id, "pay", SOME, Some("race"))).await.code()
+                session
+                    .post(client::call(id, "pay", SOME, Some("race")))
+                    .await
+                    .code()
             })
         })
         .collect();
@@ -120,13 +134,25 @@ async fn the_same_id_of_two_agents_is_two_executions() {
     let b = client.with("authorization", &secrets[1]).session().await;
     assert_eq!(a.call("pay", SOME, Some("e1")).await.code(), None);
     assert_eq!(b.call("pay", SOME, Some("e1")).await.code(), None);
-    assert_eq!(a.call("pay", SOME, Some("e1")).await.code().as_deref(), Some("replay"));
+    assert_eq!(
+        a.call("pay", SOME, Some("e1")).await.code().as_deref(),
+        Some("replay")
+    );
     assert_eq!(upstream.effects(), 2);
-    assert_eq!(upstream.initializes(), 2, "an upstream session belongs to one agent");
+    assert_eq!(
+        upstream.initializes(),
+        2,
+        "an upstream session belongs to one agent"
+    );
     // A session of one agent does not exist for the other.
-    let foreign = a.without("authorization").with("authorization", &secrets[1]);
+    let foreign = a
+        .without("authorization")
+        .with("authorization", &secrets[1]);
     let answer = foreign.call("pay", SOME, None).await;
-    assert_eq!((answer.status.as_u16(), answer.code().as_deref()), (404, Some("unknown-session")));
+    assert_eq!(
+        (answer.status.as_u16(), answer.code().as_deref()),
+        (404, Some("unknown-session"))
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -146,8 +172,16 @@ async fn a_malformed_id_is_refused_and_nothing_is_sent() {
         r#""_cmcp":{"execution_id":"a"},"_meta":{"countersign.dev/execution_id":"b"}"#,
     ] {
         let answer = session.post(with(correlation)).await;
-        assert_eq!(answer.code().as_deref(), Some("correlation"), "{correlation}");
-        assert_eq!(answer.json()["id"], 7, "the client can tell which request it was");
+        assert_eq!(
+            answer.code().as_deref(),
+            Some("correlation"),
+            "{correlation}"
+        );
+        assert_eq!(
+            answer.json()["id"],
+            7,
+            "the client can tell which request it was"
+        );
         assert_eq!(answer.status, 200);
     }
     assert_eq!(upstream.effects(), 0);
@@ -164,7 +198,10 @@ async fn a_call_without_an_id_runs_each_time_and_is_in_the_log() {
     let (ended, folder) = gateway.stop().await;
     assert_eq!(ended, Ended::Settled);
     let entries = support::entries(folder.path());
-    let terminals = entries.iter().filter(|entry| entry["kind"] == "terminal").count();
+    let terminals = entries
+        .iter()
+        .filter(|entry| entry["kind"] == "terminal")
+        .count();
     assert_eq!(terminals, 2);
 }
 
@@ -183,7 +220,10 @@ async fn a_restart_keeps_what_is_known_and_a_client_that_left_took_nothing_with_
     let gateway = Gateway::start_in(folder).await;
     let session = gateway.client().session().await;
     let data = session.call("pay", SOME, Some("e1")).await.data();
-    assert_eq!((&data["code"], &data["outcome"]), (&"replay".into(), &"succeeded".into()));
+    assert_eq!(
+        (&data["code"], &data["outcome"]),
+        (&"replay".into(), &"succeeded".into())
+    );
     assert_eq!(upstream.effects(), 1);
 }
 
@@ -194,8 +234,15 @@ async fn a_call_that_was_never_sent_says_that_a_new_id_is_safe() {
     let session = gateway.client().session().await;
     session.call("look", "{}", None).await;
     let data = session.call("nothing", "{}", Some("e1")).await.data();
-    assert_eq!((&data["code"], &data["safe_with_new_id"]), (&"unknown-tool".into(), &true.into()));
-    assert_eq!(session.call("look", "{}", Some("e1")).await.code(), None, "nothing was reserved");
+    assert_eq!(
+        (&data["code"], &data["safe_with_new_id"]),
+        (&"unknown-tool".into(), &true.into())
+    );
+    assert_eq!(
+        session.call("look", "{}", Some("e1")).await.code(),
+        None,
+        "nothing was reserved"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

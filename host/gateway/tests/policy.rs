@@ -35,7 +35,12 @@ async fn an_amount_over_the_limit_does_not_pass_in_any_spelling() {
     ] {
         let arguments = format!(r#"{{"amount":{amount}}}"#);
         let answer = session.call("pay", &arguments, Some("e1")).await;
-        assert_eq!(answer.code().as_deref(), Some("policy-denied"), "{amount}: {}", answer.text());
+        assert_eq!(
+            answer.code().as_deref(),
+            Some("policy-denied"),
+            "{amount}: {}",
+            answer.text()
+        );
         assert_eq!(answer.data()["safe_with_new_id"], true);
     }
     assert_eq!(upstream.effects(), 0);
@@ -43,8 +48,15 @@ async fn an_amount_over_the_limit_does_not_pass_in_any_spelling() {
     assert_eq!(allowed.code(), None, "{}", allowed.text());
     let (_, folder) = gateway.stop().await;
     let entries = support::entries(folder.path());
-    let denial = entries.iter().find(|entry| entry["refusal"] == "policy-denied").unwrap();
-    assert_eq!(denial["decision"]["determining"], json!(["no-large-amounts"]), "{denial}");
+    let denial = entries
+        .iter()
+        .find(|entry| entry["refusal"] == "policy-denied")
+        .unwrap();
+    assert_eq!(
+        denial["decision"]["determining"],
+        json!(["no-large-amounts"]),
+        "{denial}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -70,7 +82,11 @@ async fn by_default_a_side_effect_needs_an_execution_id_and_destruction_an_opera
         ("pay", Some("e1"), None),
         ("drop", Some("e2"), Some("policy-denied")),
     ] {
-        assert_eq!(session.call(tool, "{}", id).await.code().as_deref(), code, "{tool} {id:?}");
+        assert_eq!(
+            session.call(tool, "{}", id).await.code().as_deref(),
+            code,
+            "{tool} {id:?}"
+        );
     }
     assert_eq!(upstream.effects(), 2);
 }

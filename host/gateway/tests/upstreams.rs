@@ -29,35 +29,139 @@ async fn only_an_authoritative_answer_says_what_became_of_a_call() {
     };
     let cases: Vec<(&str, Behaviour, &str)> = vec![
         ("a result", raw(200, JSON, result), "succeeded"),
-        ("a result as an event", raw(200, EVENTS, event(result)), "succeeded"),
-        ("a charset beside the type", raw(200, "application/json; charset=utf-8", result), "succeeded"),
-        ("a result with isError", raw(200, JSON, result.replace("\"content\"", "\"isError\":true,\"content\"")), "tool-error"),
+        (
+            "a result as an event",
+            raw(200, EVENTS, event(result)),
+            "succeeded",
+        ),
+        (
+            "a charset beside the type",
+            raw(200, "application/json; charset=utf-8", result),
+            "succeeded",
+        ),
+        (
+            "a result with isError",
+            raw(
+                200,
+                JSON,
+                result.replace("\"content\"", "\"isError\":true,\"content\""),
+            ),
+            "tool-error",
+        ),
         ("an error", raw(200, JSON, error), "upstream-error"),
-        ("an error under 400", raw(400, JSON, error), "upstream-error"),
-        ("an error under 404", raw(404, JSON, error), "upstream-error"),
-        ("an error under 503", raw(503, JSON, error), "upstream-error"),
-        ("a result under 500", raw(500, JSON, result), "outcome-unknown"),
-        ("a result under 201", raw(201, JSON, result), "outcome-unknown"),
+        (
+            "an error under 400",
+            raw(400, JSON, error),
+            "upstream-error",
+        ),
+        (
+            "an error under 404",
+            raw(404, JSON, error),
+            "upstream-error",
+        ),
+        (
+            "an error under 503",
+            raw(503, JSON, error),
+            "upstream-error",
+        ),
+        (
+            "a result under 500",
+            raw(500, JSON, result),
+            "outcome-unknown",
+        ),
+        (
+            "a result under 201",
+            raw(201, JSON, result),
+            "outcome-unknown",
+        ),
         ("202", raw(202, "", ""), "outcome-unknown"),
         ("204", raw(204, "", ""), "outcome-unknown"),
         ("a redirect", raw(307, "", ""), "outcome-unknown"),
-        ("404 after it ran", raw(404, "text/plain", "gone"), "outcome-unknown"),
+        (
+            "404 after it ran",
+            raw(404, "text/plain", "gone"),
+            "outcome-unknown",
+        ),
         ("429", raw(429, "text/plain", "later"), "outcome-unknown"),
-        ("another content type", raw(200, "text/html", result), "outcome-unknown"),
+        (
+            "another content type",
+            raw(200, "text/html", result),
+            "outcome-unknown",
+        ),
         ("no JSON", raw(200, JSON, "{"), "outcome-unknown"),
-        ("no UTF-8", raw(200, JSON, b"{\"a\":\"\xff\"}".to_vec()), "outcome-unknown"),
-        ("a duplicate member", raw(200, JSON, result.replace("[]", "[{\"a\":1,\"a\":2}]")), "outcome-unknown"),
-        ("both result and error", raw(200, JSON, error.replace("\"error\"", "\"result\":{},\"error\"")), "outcome-unknown"),
-        ("another id", raw(200, JSON, result.replace("ID", "987654")), "outcome-unknown"),
-        ("the id as a text", raw(200, JSON, result.replace("ID", "\"ID\"")), "outcome-unknown"),
-        ("a batch", raw(200, JSON, format!("[{result}]")), "outcome-unknown"),
-        ("an unknown resultType", raw(200, JSON, result.replace("\"content\"", "\"resultType\":\"task\",\"content\"")), "outcome-unknown"),
-        ("a result that is no object", raw(200, JSON, result.replace(r#"{"content":[]}"#, "[]")), "outcome-unknown"),
-        ("a stream without an answer", raw(200, EVENTS, ": hello\n\n"), "outcome-unknown"),
-        ("a stream that is cut off", raw(200, EVENTS, format!("data: {result}\n")), "outcome-unknown"),
-        ("a stream that is no JSON", raw(200, EVENTS, event("x")), "outcome-unknown"),
-        ("a broken connection", Behaviour::BreakOff, "outcome-unknown"),
-        ("one byte more than 10 MiB", raw(200, JSON, large), "outcome-unknown"),
+        (
+            "no UTF-8",
+            raw(200, JSON, b"{\"a\":\"\xff\"}".to_vec()),
+            "outcome-unknown",
+        ),
+        (
+            "a duplicate member",
+            raw(200, JSON, result.replace("[]", "[{\"a\":1,\"a\":2}]")),
+            "outcome-unknown",
+        ),
+        (
+            "both result and error",
+            raw(
+                200,
+                JSON,
+                error.replace("\"error\"", "\"result\":{},\"error\""),
+            ),
+            "outcome-unknown",
+        ),
+        (
+            "another id",
+            raw(200, JSON, result.replace("ID", "987654")),
+            "outcome-unknown",
+        ),
+        (
+            "the id as a text",
+            raw(200, JSON, result.replace("ID", "\"ID\"")),
+            "outcome-unknown",
+        ),
+        (
+            "a batch",
+            raw(200, JSON, format!("[{result}]")),
+            "outcome-unknown",
+        ),
+        (
+            "an unknown resultType",
+            raw(
+                200,
+                JSON,
+                result.replace("\"content\"", "\"resultType\":\"task\",\"content\""),
+            ),
+            "outcome-unknown",
+        ),
+        (
+            "a result that is no object",
+            raw(200, JSON, result.replace(r#"{"content":[]}"#, "[]")),
+            "outcome-unknown",
+        ),
+        (
+            "a stream without an answer",
+            raw(200, EVENTS, ": hello\n\n"),
+            "outcome-unknown",
+        ),
+        (
+            "a stream that is cut off",
+            raw(200, EVENTS, format!("data: {result}\n")),
+            "outcome-unknown",
+        ),
+        (
+            "a stream that is no JSON",
+            raw(200, EVENTS, event("x")),
+            "outcome-unknown",
+        ),
+        (
+            "a broken connection",
+            Behaviour::BreakOff,
+            "outcome-unknown",
+        ),
+        (
+            "one byte more than 10 MiB",
+            raw(200, JSON, large),
+            "outcome-unknown",
+        ),
     ];
     let upstream = Upstream::start().await;
     let gateway = Gateway::start(&upstream, PERMIT_ALL, "").await;
@@ -67,10 +171,18 @@ async fn only_an_authoritative_answer_says_what_became_of_a_call() {
         let (before, id) = (upstream.effects(), format!("e{index}"));
         let first = session.call("pay", "{}", Some(&id)).await;
         let unknown = outcome == "outcome-unknown";
-        assert_eq!(first.code().as_deref(), unknown.then_some("outcome-unknown"), "{name}");
+        assert_eq!(
+            first.code().as_deref(),
+            unknown.then_some("outcome-unknown"),
+            "{name}"
+        );
         let data = session.call("pay", "{}", Some(&id)).await.data();
         assert_eq!(data["outcome"], outcome, "{name}: {data}");
-        assert_eq!(upstream.effects(), before + 1, "{name}: nothing is sent again");
+        assert_eq!(
+            upstream.effects(),
+            before + 1,
+            "{name}: nothing is sent again"
+        );
     }
 }
 
@@ -112,11 +224,18 @@ async fn a_result_reaches_the_client_with_every_digit_and_no_forged_receipt() {
     );
     for behaviour in [
         Behaviour::Result(result.clone()),
-        raw(200, EVENTS, format!("data: {{\"jsonrpc\":\"2.0\",\ndata: \"id\":ID,\"result\":{result}}}\n\n")),
+        raw(
+            200,
+            EVENTS,
+            format!("data: {{\"jsonrpc\":\"2.0\",\ndata: \"id\":ID,\"result\":{result}}}\n\n"),
+        ),
     ] {
         upstream.behave(behaviour);
         let text = session.call("pay", "{}", None).await.text();
-        assert!(text.contains(&format!(r#""structuredContent":{numbers}"#)), "{text}");
+        assert!(
+            text.contains(&format!(r#""structuredContent":{numbers}"#)),
+            "{text}"
+        );
         assert!(text.contains(r#""text":"\u00e9""#), "{text}");
         assert!(text.contains(r#""k":1.50"#), "{text}");
         assert!(!text.contains("forged"), "{text}");
@@ -128,13 +247,26 @@ async fn a_result_reaches_the_client_with_every_digit_and_no_forged_receipt() {
 async fn the_upstream_gets_the_canonical_action_and_nothing_of_the_callers_headers() {
     let upstream = Upstream::start().await;
     let gateway = Gateway::start(&upstream, PERMIT_ALL, "").await;
-    let session = gateway.client().session().await.with("x-secret", "s").with("cookie", "c");
+    let session = gateway
+        .client()
+        .session()
+        .await
+        .with("x-secret", "s")
+        .with("cookie", "c");
     let arguments = r#"{ "b" : 1.0 , "a":[ -0, 1e400 ] }"#;
-    session.post(client::call(77, "pay", arguments, Some("e1"))).await;
+    session
+        .post(client::call(77, "pay", arguments, Some("e1")))
+        .await;
     let (headers, body) = upstream.last_call();
-    assert!(body.contains(r#""arguments":{"a":[-0,1e400],"b":1.0},"name":"pay""#), "{body}");
+    assert!(
+        body.contains(r#""arguments":{"a":[-0,1e400],"b":1.0},"name":"pay""#),
+        "{body}"
+    );
     assert!(body.contains(r#""countersign.dev/call_id":""#), "{body}");
-    assert!(!body.contains("execution_id") && !body.contains(r#""id":77"#), "{body}");
+    assert!(
+        !body.contains("execution_id") && !body.contains(r#""id":77"#),
+        "{body}"
+    );
     assert!(!headers.contains_key("x-secret") && !headers.contains_key("cookie"));
     assert_eq!(headers["mcp-session-id"], "s1");
     assert_eq!(headers["mcp-protocol-version"], "2025-11-25");
@@ -151,7 +283,10 @@ async fn progress_comes_under_the_clients_token_and_a_servers_ping_is_answered()
     let text = answer.text();
     // The call may be over before its progress is read; then JSON is enough.
     if answer.headers["content-type"] == "text/event-stream" {
-        assert!(text.contains(r#""progressToken":"mine","progress":1.0,"total":2"#), "{text}");
+        assert!(
+            text.contains(r#""progressToken":"mine","progress":1.0,"total":2"#),
+            "{text}"
+        );
     }
     assert_eq!(answer.code(), None, "{text}");
     upstream.behave(Behaviour::Ping);
@@ -165,7 +300,14 @@ async fn a_lost_upstream_session_is_opened_again_for_the_next_call_and_not_for_t
     let session = gateway.client().session().await;
     session.call("pay", "{}", None).await;
     upstream.behave(raw(404, "text/plain", "no such session"));
-    assert_eq!(session.call("pay", "{}", Some("e1")).await.code().as_deref(), Some("outcome-unknown"));
+    assert_eq!(
+        session
+            .call("pay", "{}", Some("e1"))
+            .await
+            .code()
+            .as_deref(),
+        Some("outcome-unknown")
+    );
     assert_eq!((upstream.effects(), upstream.initializes()), (2, 1));
     upstream.behave(Behaviour::Result("{}".to_owned()));
     assert_eq!(session.call("pay", "{}", Some("e2")).await.code(), None);

@@ -80,7 +80,11 @@ impl Answer {
         }
         let verdict = verdict(result, rounds)?;
         let added = kind == ResultType::Stated && result.get("resultType").is_none();
-        let ending: &[u8] = if added { br#""resultType":"complete""# } else { b"" };
+        let ending: &[u8] = if added {
+            br#""resultType":"complete""#
+        } else {
+            b""
+        };
         Self::splice(result, "_meta", verdict, ending)
     }
 
@@ -103,7 +107,10 @@ impl Answer {
         extra: &[u8],
     ) -> Result<Self, Malformed> {
         let added = !extra.is_empty();
-        let open = object.raw().strip_suffix(b"}").ok_or(Malformed("it is no object"))?;
+        let open = object
+            .raw()
+            .strip_suffix(b"}")
+            .ok_or(Malformed("it is no object"))?;
         let comma = |wanted: bool| if wanted { &b","[..] } else { b"" };
         let held = object.get(holder);
         match held.map(Item::kind) {
@@ -113,8 +120,18 @@ impl Answer {
                 let room = before.len() - open.len();
                 let after = [b"}", comma(added), extra, b"}"].concat();
                 let closed = [comma(added && !first), extra, b"}"].concat();
-                let gap = Some(Gap { closed, room, after });
-                Ok(Self { verdict, before, gap, removed: 0, added })
+                let gap = Some(Gap {
+                    closed,
+                    room,
+                    after,
+                });
+                Ok(Self {
+                    verdict,
+                    before,
+                    gap,
+                    removed: 0,
+                    added,
+                })
             }
             Some(Kind::Object) => {
                 let held = held.ok_or(Malformed("it is no object"))?;
@@ -141,13 +158,29 @@ impl Answer {
                 before.extend_from_slice(comma(kept > 0));
                 let after = [b"}", tail, comma(added), extra, b"}"].concat();
                 let room = usize::from(kept > 0);
-                let gap = Some(Gap { closed: after.clone(), room, after });
-                Ok(Self { verdict, before, gap, removed, added })
+                let gap = Some(Gap {
+                    closed: after.clone(),
+                    room,
+                    after,
+                });
+                Ok(Self {
+                    verdict,
+                    before,
+                    gap,
+                    removed,
+                    added,
+                })
             }
             // There is no place for a receipt; it is fetched by call_id.
             Some(kind) if kind == Kind::Null || holder == "data" => {
                 let before = [open, comma(added), extra, b"}"].concat();
-                Ok(Self { verdict, before, gap: None, removed: 0, added })
+                Ok(Self {
+                    verdict,
+                    before,
+                    gap: None,
+                    removed: 0,
+                    added,
+                })
             }
             Some(_) => Err(Malformed("`_meta` is no object")),
         }
@@ -174,7 +207,9 @@ impl Answer {
     /// The result or error object as it is without a receipt.
     #[must_use]
     pub fn without_receipt(&self) -> Vec<u8> {
-        let Some(gap) = &self.gap else { return self.before.clone() };
+        let Some(gap) = &self.gap else {
+            return self.before.clone();
+        };
         let whole = self.before.len().saturating_sub(gap.room);
         [self.before.get(..whole).unwrap_or_default(), &gap.closed].concat()
     }
@@ -233,7 +268,11 @@ mod tests {
         let document = Document::read(whole.as_bytes(), Limits::STANDARD).unwrap();
         let answer = Answer::result(document.root().get("result").unwrap(), kind, true)?;
         let (verdict, removed) = (answer.verdict().clone(), answer.removed());
-        Ok((String::from_utf8(answer.with_receipt(b"{}")).unwrap(), verdict, removed))
+        Ok((
+            String::from_utf8(answer.with_receipt(b"{}")).unwrap(),
+            verdict,
+            removed,
+        ))
     }
 
     #[test]
@@ -248,7 +287,10 @@ mod tests {
                 r#"{"_meta": {"k" : 123456789012345678901234567890} ,"content":[]}"#,
                 r#"{"_meta": {"k":123456789012345678901234567890,"countersign.dev/receipt":{}} ,"content":[]}"#,
             ),
-            (r#"{"_meta":{},"a":1}"#, r#"{"_meta":{"countersign.dev/receipt":{}},"a":1}"#),
+            (
+                r#"{"_meta":{},"a":1}"#,
+                r#"{"_meta":{"countersign.dev/receipt":{}},"a":1}"#,
+            ),
             (r#"{"_meta":null,"a":1}"#, r#"{"_meta":null,"a":1}"#),
         ] {
             let (text, verdict, removed) = result(sent, ResultType::AsIs).unwrap();
@@ -263,21 +305,46 @@ mod tests {
             ("{}", ResultType::AsIs, "{}"),
             ("{}", ResultType::Stated, r#"{"resultType":"complete"}"#),
             (r#"{"a":1.0}"#, ResultType::AsIs, r#"{"a":1.0}"#),
-            (r#"{"a":1.0}"#, ResultType::Stated, r#"{"a":1.0,"resultType":"complete"}"#),
-            (r#"{"_meta":{"k":1},"a":2}"#, ResultType::AsIs, r#"{"_meta":{"k":1},"a":2}"#),
-            (r#"{"_meta":{},"a":2}"#, ResultType::AsIs, r#"{"_meta":{},"a":2}"#),
-            (r#"{"_meta":{"countersign.dev/x":1}}"#, ResultType::AsIs, r#"{"_meta":{}}"#),
-            (r#"{"_meta":null}"#, ResultType::Stated, r#"{"_meta":null,"resultType":"complete"}"#),
+            (
+                r#"{"a":1.0}"#,
+                ResultType::Stated,
+                r#"{"a":1.0,"resultType":"complete"}"#,
+            ),
+            (
+                r#"{"_meta":{"k":1},"a":2}"#,
+                ResultType::AsIs,
+                r#"{"_meta":{"k":1},"a":2}"#,
+            ),
+            (
+                r#"{"_meta":{},"a":2}"#,
+                ResultType::AsIs,
+                r#"{"_meta":{},"a":2}"#,
+            ),
+            (
+                r#"{"_meta":{"countersign.dev/x":1}}"#,
+                ResultType::AsIs,
+                r#"{"_meta":{}}"#,
+            ),
+            (
+                r#"{"_meta":null}"#,
+                ResultType::Stated,
+                r#"{"_meta":null,"resultType":"complete"}"#,
+            ),
         ] {
             let document = Document::read(sent.as_bytes(), Limits::STANDARD).unwrap();
             let answer = Answer::result(document.root(), kind, false).unwrap();
-            assert_eq!(String::from_utf8(answer.without_receipt()).unwrap(), given, "{sent}");
+            assert_eq!(
+                String::from_utf8(answer.without_receipt()).unwrap(),
+                given,
+                "{sent}"
+            );
         }
     }
 
     #[test]
     fn a_receipt_that_an_upstream_forged_is_gone_however_its_name_is_spelled() {
-        let forged = r#"{"_meta":{"countersign.dev/receipt":{"x":1},"k":1,"\u0063ountersign.dev/x":2}}"#;
+        let forged =
+            r#"{"_meta":{"countersign.dev/receipt":{"x":1},"k":1,"\u0063ountersign.dev/x":2}}"#;
         let (text, _, removed) = result(forged, ResultType::AsIs).unwrap();
         assert_eq!(text, r#"{"_meta":{"k":1,"countersign.dev/receipt":{}}}"#);
         assert_eq!(removed, 2);
@@ -301,7 +368,9 @@ mod tests {
             (r#"{"isError":null}"#, Some(Verdict::Succeeded)),
             (
                 r#"{"resultType":"input_required","requestState":"s"}"#,
-                Some(Verdict::InputRequired { request_state: Some("s".to_owned()) }),
+                Some(Verdict::InputRequired {
+                    request_state: Some("s".to_owned()),
+                }),
             ),
             (r#"{"resultType":"task"}"#, None),
             (r#"{"resultType":1}"#, None),
@@ -310,7 +379,9 @@ mod tests {
             ("[]", None),
             ("null", None),
         ] {
-            let got = result(text, ResultType::AsIs).ok().map(|(_, verdict, _)| verdict);
+            let got = result(text, ResultType::AsIs)
+                .ok()
+                .map(|(_, verdict, _)| verdict);
             assert_eq!(got, verdict, "{text}");
         }
     }
@@ -333,7 +404,10 @@ mod tests {
         ] {
             let document = Document::read(sent.as_bytes(), Limits::STANDARD).unwrap();
             let answer = Answer::error(document.root()).unwrap();
-            assert_eq!(String::from_utf8(answer.with_receipt(b"{}")).unwrap(), given);
+            assert_eq!(
+                String::from_utf8(answer.with_receipt(b"{}")).unwrap(),
+                given
+            );
         }
     }
 }

@@ -66,8 +66,13 @@ impl Mirrored {
             "tasks/get" | "tasks/update" | "tasks/cancel" => Some("taskId"),
             _ => None,
         };
-        let name = field.and_then(|field| root?.get(field)?.text()).map(Into::into);
-        Self { name, ..Self::of_meta(root.and_then(|root| root.get("_meta"))) }
+        let name = field
+            .and_then(|field| root?.get(field)?.text())
+            .map(Into::into);
+        Self {
+            name,
+            ..Self::of_meta(root.and_then(|root| root.get("_meta")))
+        }
     }
 
     /// Of a `tools/call`, from its tool and its canonical client context.
@@ -75,12 +80,17 @@ impl Mirrored {
     pub fn of_call(tool: &str, client: &[u8]) -> Self {
         let document = Document::read(client, Limits::STANDARD).ok();
         let meta = Self::of_meta(document.as_ref().map(Document::root));
-        Self { name: Some(tool.to_owned()), ..meta }
+        Self {
+            name: Some(tool.to_owned()),
+            ..meta
+        }
     }
 
     fn of_meta(meta: Option<Item<'_>>) -> Self {
         let member = |name: &str| meta.and_then(|meta| meta.get(name));
-        let version = member(VERSION).and_then(Item::text).map(std::borrow::Cow::into_owned);
+        let version = member(VERSION)
+            .and_then(Item::text)
+            .map(std::borrow::Cow::into_owned);
         Self {
             name: None,
             complete: version.is_some()
@@ -149,6 +159,9 @@ mod tests {
         assert!(!plain.facts("tools/list", true).meta_modern);
         let partial = Mirrored::of_call("t", br#"{"io.modelcontextprotocol/logLevel":"debug"}"#);
         let facts = partial.facts("tools/call", true);
-        assert_eq!((facts.name, facts.meta_complete, facts.meta_modern), (Some("t"), false, true));
+        assert_eq!(
+            (facts.name, facts.meta_complete, facts.meta_modern),
+            (Some("t"), false, true)
+        );
     }
 }

@@ -387,14 +387,24 @@ mod tests {
             .collect();
         assert_eq!(
             reserved,
-            ["header-mismatch", "unsupported-version", "missing-meta", "method-not-supported"]
+            [
+                "header-mismatch",
+                "unsupported-version",
+                "missing-meta",
+                "method-not-supported"
+            ]
         );
     }
 
     #[test]
     fn a_text_code_is_lower_case_words_joined_by_hyphens() {
         for code in ErrorCode::all() {
-            assert!(code.as_str().bytes().all(|b| b.is_ascii_lowercase() || b == b'-'), "{code}");
+            assert!(
+                code.as_str()
+                    .bytes()
+                    .all(|b| b.is_ascii_lowercase() || b == b'-'),
+                "{code}"
+            );
             assert!(!code.message().ends_with('.'), "{code}");
         }
     }
@@ -405,11 +415,20 @@ mod tests {
             (Classification::Fresh, None),
             (Classification::Continuation, None),
             (Classification::InFlight, Some("in-flight")),
-            (Classification::ContinuationMismatch, Some("continuation-mismatch")),
+            (
+                Classification::ContinuationMismatch,
+                Some("continuation-mismatch"),
+            ),
             (Classification::RoundReplay, Some("round-replay")),
-            (Classification::Replay(countersign_canon::Outcome::Succeeded), Some("replay")),
+            (
+                Classification::Replay(countersign_canon::Outcome::Succeeded),
+                Some("replay"),
+            ),
             (Classification::Blocked, Some("blocked")),
-            (Classification::Collision(countersign_canon::Difference::default()), Some("collision")),
+            (
+                Classification::Collision(countersign_canon::Difference::default()),
+                Some("collision"),
+            ),
             (Classification::Incomparable, Some("incomparable")),
         ] {
             assert_eq!(refused_as(classification).map(ErrorCode::as_str), code);

@@ -48,7 +48,10 @@ impl Misfit {
 }
 
 const fn mismatch(problem: &'static str) -> Misfit {
-    Misfit { code: ErrorCode::HeaderMismatch, problem }
+    Misfit {
+        code: ErrorCode::HeaderMismatch,
+        problem,
+    }
 }
 
 /// Says under which revision a message is to be understood.
@@ -80,13 +83,19 @@ fn legacy(
     session: Option<Revision>,
 ) -> Result<(), Misfit> {
     if headers.has_routing() {
-        return Err(mismatch("a routing header under a legacy or absent `MCP-Protocol-Version`"));
+        return Err(mismatch(
+            "a routing header under a legacy or absent `MCP-Protocol-Version`",
+        ));
     }
     if facts.meta_modern {
-        return Err(mismatch("modern `_meta` under a legacy or absent `MCP-Protocol-Version`"));
+        return Err(mismatch(
+            "modern `_meta` under a legacy or absent `MCP-Protocol-Version`",
+        ));
     }
     if facts.method != Some("initialize") && session.is_some_and(|agreed| agreed != stated) {
-        return Err(mismatch("`MCP-Protocol-Version` differs from the session's"));
+        return Err(mismatch(
+            "`MCP-Protocol-Version` differs from the session's",
+        ));
     }
     Ok(())
 }
@@ -100,16 +109,22 @@ fn modern(headers: &Headers, facts: &MessageFacts<'_>) -> Result<(), Misfit> {
         });
     }
     if facts.meta_version.is_some() && facts.meta_version != stated {
-        return Err(mismatch("`MCP-Protocol-Version` differs from the one in `_meta`"));
+        return Err(mismatch(
+            "`MCP-Protocol-Version` differs from the one in `_meta`",
+        ));
     }
     if facts.method.is_none() {
         return Ok(());
     }
     if headers.method.as_deref() != facts.method {
-        return Err(mismatch("`Mcp-Method` is missing or differs from the message's method"));
+        return Err(mismatch(
+            "`Mcp-Method` is missing or differs from the message's method",
+        ));
     }
     if headers.name.as_deref() != facts.name {
-        return Err(mismatch("`Mcp-Name` is missing or differs from what the message names"));
+        return Err(mismatch(
+            "`Mcp-Name` is missing or differs from what the message names",
+        ));
     }
     Ok(())
 }
@@ -123,11 +138,14 @@ fn modern(headers: &Headers, facts: &MessageFacts<'_>) -> Result<(), Misfit> {
 ///
 /// # Errors
 /// [`Misfit`] where one is missing, not declared, or of another value.
-pub fn parameters(
-    headers: &Headers,
-    declared: &[(String, Option<String>)],
-) -> Result<(), Misfit> {
-    let sent = |name: &str| headers.params.iter().find(|(n, _)| n == name).map(|(_, v)| v);
+pub fn parameters(headers: &Headers, declared: &[(String, Option<String>)]) -> Result<(), Misfit> {
+    let sent = |name: &str| {
+        headers
+            .params
+            .iter()
+            .find(|(n, _)| n == name)
+            .map(|(_, v)| v)
+    };
     for (name, value) in declared {
         match (sent(name), value) {
             (None, None) => {}
@@ -135,16 +153,21 @@ pub fn parameters(
             _ => return Err(mismatch("an `Mcp-Param-` header is missing or differs")),
         }
     }
-    if headers.params.iter().any(|(name, _)| !declared.iter().any(|(known, _)| known == name)) {
-        return Err(mismatch("an `Mcp-Param-` header that the tool does not declare"));
+    if headers
+        .params
+        .iter()
+        .any(|(name, _)| !declared.iter().any(|(known, _)| known == name))
+    {
+        return Err(mismatch(
+            "an `Mcp-Param-` header that the tool does not declare",
+        ));
     }
     Ok(())
 }
 
 /// Integers are compared as integers, everything else as text.
 fn same(sent: &str, value: &str) -> bool {
-    sent == value
-        || matches!((sent.parse::<i64>(), value.parse::<i64>()), (Ok(a), Ok(b)) if a == b)
+    sent == value || matches!((sent.parse::<i64>(), value.parse::<i64>()), (Ok(a), Ok(b)) if a == b)
 }
 
 #[cfg(test)]
@@ -183,31 +206,118 @@ mod tests {
     #[test]
     fn headers_and_message_must_tell_one_story() {
         use ErrorCode::{HeaderMismatch, MissingMeta};
-        let other = MessageFacts { meta_version: Some("2025-11-25"), ..MODERN };
+        let other = MessageFacts {
+            meta_version: Some("2025-11-25"),
+            ..MODERN
+        };
         let cases = [
-            ("legacy, in its session", headers(OLD, None, None), CALL, OLD, Ok("2025-11-25")),
-            ("absent means 2025-03-26", headers(None, None, None), CALL, None, Ok("2025-03-26")),
-            ("absent in a newer session", headers(None, None, None), CALL, OLD, Err(HeaderMismatch)),
-            ("a version not the session's", headers(OLD, None, None), CALL,
-             Some(Revision::R2025_06_18), Err(HeaderMismatch)),
-            ("legacy with Mcp-Method", headers(OLD, M, None), CALL, OLD, Err(HeaderMismatch)),
-            ("absent with Mcp-Name", headers(None, None, N), CALL, None, Err(HeaderMismatch)),
-            ("legacy with modern _meta", headers(OLD, None, None), MODERN, OLD, Err(HeaderMismatch)),
-            ("absent with modern _meta", headers(None, None, None), MODERN, None,
-             Err(HeaderMismatch)),
+            (
+                "legacy, in its session",
+                headers(OLD, None, None),
+                CALL,
+                OLD,
+                Ok("2025-11-25"),
+            ),
+            (
+                "absent means 2025-03-26",
+                headers(None, None, None),
+                CALL,
+                None,
+                Ok("2025-03-26"),
+            ),
+            (
+                "absent in a newer session",
+                headers(None, None, None),
+                CALL,
+                OLD,
+                Err(HeaderMismatch),
+            ),
+            (
+                "a version not the session's",
+                headers(OLD, None, None),
+                CALL,
+                Some(Revision::R2025_06_18),
+                Err(HeaderMismatch),
+            ),
+            (
+                "legacy with Mcp-Method",
+                headers(OLD, M, None),
+                CALL,
+                OLD,
+                Err(HeaderMismatch),
+            ),
+            (
+                "absent with Mcp-Name",
+                headers(None, None, N),
+                CALL,
+                None,
+                Err(HeaderMismatch),
+            ),
+            (
+                "legacy with modern _meta",
+                headers(OLD, None, None),
+                MODERN,
+                OLD,
+                Err(HeaderMismatch),
+            ),
+            (
+                "absent with modern _meta",
+                headers(None, None, None),
+                MODERN,
+                None,
+                Err(HeaderMismatch),
+            ),
             ("modern", headers(NEW, M, N), MODERN, None, Ok("2026-07-28")),
-            ("modern without _meta", headers(NEW, M, N), CALL, None, Err(MissingMeta)),
-            ("modern, _meta says otherwise", headers(NEW, M, N), other, None, Err(HeaderMismatch)),
-            ("modern without Mcp-Method", headers(NEW, None, N), MODERN, None, Err(HeaderMismatch)),
-            ("modern, another method", headers(NEW, Some("tools/list"), N), MODERN, None,
-             Err(HeaderMismatch)),
-            ("modern without Mcp-Name", headers(NEW, M, None), MODERN, None, Err(HeaderMismatch)),
-            ("modern, another tool", headers(NEW, M, Some("Transfer")), MODERN, None,
-             Err(HeaderMismatch)),
+            (
+                "modern without _meta",
+                headers(NEW, M, N),
+                CALL,
+                None,
+                Err(MissingMeta),
+            ),
+            (
+                "modern, _meta says otherwise",
+                headers(NEW, M, N),
+                other,
+                None,
+                Err(HeaderMismatch),
+            ),
+            (
+                "modern without Mcp-Method",
+                headers(NEW, None, N),
+                MODERN,
+                None,
+                Err(HeaderMismatch),
+            ),
+            (
+                "modern, another method",
+                headers(NEW, Some("tools/list"), N),
+                MODERN,
+                None,
+                Err(HeaderMismatch),
+            ),
+            (
+                "modern without Mcp-Name",
+                headers(NEW, M, None),
+                MODERN,
+                None,
+                Err(HeaderMismatch),
+            ),
+            (
+                "modern, another tool",
+                headers(NEW, M, Some("Transfer")),
+                MODERN,
+                None,
+                Err(HeaderMismatch),
+            ),
         ];
         for (case, headers, facts, session, expected) in cases {
             let got = revision(&headers, &facts, session);
-            assert_eq!(got.map(Revision::as_str).map_err(Misfit::code), expected, "{case}");
+            assert_eq!(
+                got.map(Revision::as_str).map_err(Misfit::code),
+                expected,
+                "{case}"
+            );
         }
     }
 
@@ -217,17 +327,32 @@ mod tests {
         for (case, sent, value, fits) in [
             ("equal", Some("eu"), Some("eu"), true),
             ("both absent", None, None, true),
-            ("an integer in another spelling", Some("+7"), Some("7"), true),
+            (
+                "an integer in another spelling",
+                Some("+7"),
+                Some("7"),
+                true,
+            ),
             ("missing", None, Some("eu"), false),
             ("of an absent argument", Some("eu"), None, false),
             ("another value", Some("us"), Some("eu"), false),
         ] {
             let mut headers = headers(NEW, M, N);
-            headers.params = sent.map(|s| ("region".to_owned(), s.to_owned())).into_iter().collect();
-            assert_eq!(parameters(&headers, &declared(value)).is_ok(), fits, "{case}");
+            headers.params = sent
+                .map(|s| ("region".to_owned(), s.to_owned()))
+                .into_iter()
+                .collect();
+            assert_eq!(
+                parameters(&headers, &declared(value)).is_ok(),
+                fits,
+                "{case}"
+            );
         }
         let mut headers = headers(NEW, M, N);
         headers.params = vec![("zone".to_owned(), "1".to_owned())];
-        assert!(parameters(&headers, &[]).is_err(), "one that nobody declared");
+        assert!(
+            parameters(&headers, &[]).is_err(),
+            "one that nobody declared"
+        );
     }
 }

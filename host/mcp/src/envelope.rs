@@ -87,7 +87,11 @@ pub fn empty_result(id_raw: &[u8]) -> Vec<u8> {
 /// Says to an upstream that its request is not supported.
 #[must_use]
 pub fn not_supported(id_raw: &[u8]) -> Vec<u8> {
-    response(id_raw, "error", br#"{"code":-32601,"message":"method not supported"}"#)
+    response(
+        id_raw,
+        "error",
+        br#"{"code":-32601,"message":"method not supported"}"#,
+    )
 }
 
 /// The response to a request that an upstream answered with an error; `error`
@@ -114,11 +118,18 @@ pub fn progress(token: &[u8], others: &[(String, Vec<u8>)]) -> Vec<u8> {
 pub fn member_of<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
     let quoted = format!("\"{name}\"");
     let members = json::members(object)?;
-    members.into_iter().find(|(n, _)| *n == quoted.as_bytes()).map(|(_, value)| value)
+    members
+        .into_iter()
+        .find(|(n, _)| *n == quoted.as_bytes())
+        .map(|(_, value)| value)
 }
 
 fn response(id: &[u8], kind: &str, value: &[u8]) -> Vec<u8> {
-    Object::new().text("jsonrpc", "2.0").raw("id", id).raw(kind, value).finish()
+    Object::new()
+        .text("jsonrpc", "2.0")
+        .raw("id", id)
+        .raw(kind, value)
+        .finish()
 }
 
 fn member(object: &mut Vec<u8>, quoted: &[u8], value: &[u8]) {
@@ -165,10 +176,16 @@ mod tests {
             continuation: Some(br#"{"inputResponses":{"q":{"x":1.0}},"requestState":"s"}"#),
         };
         assert_eq!(
-            call(r#"{"_meta":{"k":{"n":1.0}},"method":"tools/call","name":"t"}"#, &additions),
+            call(
+                r#"{"_meta":{"k":{"n":1.0}},"method":"tools/call","name":"t"}"#,
+                &additions
+            ),
             r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"t","inputResponses":{"q":{"x":1.0}},"requestState":"s","_meta":{"k":{"n":1.0},"countersign.dev/call_id":"c1"}}}"#
         );
-        let without = call(r#"{"method":"tools/call","name":"t","task":{}}"#, &Additions::default());
+        let without = call(
+            r#"{"method":"tools/call","name":"t","task":{}}"#,
+            &Additions::default(),
+        );
         assert_eq!(
             without,
             r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"t","task":{}}}"#
@@ -178,7 +195,10 @@ mod tests {
     #[test]
     fn bytes_that_no_profile_gave_are_not_sent() {
         for bytes in ["", "[]", r#"{"name": "t"}x"#, r#"{"name""#] {
-            assert!(tool_call(1, bytes.as_bytes(), &Additions::default()).is_err(), "{bytes}");
+            assert!(
+                tool_call(1, bytes.as_bytes(), &Additions::default()).is_err(),
+                "{bytes}"
+            );
         }
     }
 }

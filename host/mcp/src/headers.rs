@@ -85,7 +85,10 @@ impl Headers {
         };
         let decode = |name: &HeaderName| single(map, name)?.map(|t| decoded(name, t)).transpose();
         let mut params = Vec::new();
-        for name in map.keys().filter(|name| name.as_str().starts_with(PARAM_PREFIX)) {
+        for name in map
+            .keys()
+            .filter(|name| name.as_str().starts_with(PARAM_PREFIX))
+        {
             if let (Some(value), Some(short)) =
                 (decode(name)?, name.as_str().strip_prefix(PARAM_PREFIX))
             {
@@ -124,18 +127,27 @@ pub fn encoded(value: &str) -> String {
 }
 
 fn single<'m>(map: &'m HeaderMap, name: &HeaderName) -> Result<Option<&'m str>, HeaderFault> {
-    let fault = |problem| HeaderFault::Malformed { name: name.clone(), problem };
+    let fault = |problem| HeaderFault::Malformed {
+        name: name.clone(),
+        problem,
+    };
     let mut values = map.get_all(name).iter();
-    let Some(value) = values.next() else { return Ok(None) };
+    let Some(value) = values.next() else {
+        return Ok(None);
+    };
     if values.next().is_some() {
         return Err(fault("occurs twice"));
     }
-    value.to_str().map(Some).map_err(|_| fault("is not visible ASCII"))
+    value
+        .to_str()
+        .map(Some)
+        .map_err(|_| fault("is not visible ASCII"))
 }
 
 fn decoded(name: &HeaderName, text: &str) -> Result<String, HeaderFault> {
-    let Some(code) =
-        text.strip_prefix(BASE64_PREFIX).and_then(|rest| rest.strip_suffix(BASE64_SUFFIX))
+    let Some(code) = text
+        .strip_prefix(BASE64_PREFIX)
+        .and_then(|rest| rest.strip_suffix(BASE64_SUFFIX))
     else {
         return Ok(text.to_owned());
     };
@@ -143,7 +155,10 @@ fn decoded(name: &HeaderName, text: &str) -> Result<String, HeaderFault> {
         .decode(code)
         .ok()
         .and_then(|bytes| String::from_utf8(bytes).ok())
-        .ok_or(HeaderFault::Malformed { name: name.clone(), problem: "is not base64 of UTF-8" })
+        .ok_or(HeaderFault::Malformed {
+            name: name.clone(),
+            problem: "is not base64 of UTF-8",
+        })
 }
 
 #[cfg(test)]
@@ -153,16 +168,23 @@ mod tests {
     fn read(headers: &[(&str, &str)]) -> Result<Headers, HeaderFault> {
         let mut map = HeaderMap::new();
         for (name, value) in headers {
-            map.append(HeaderName::from_bytes(name.as_bytes()).unwrap(), value.parse().unwrap());
+            map.append(
+                HeaderName::from_bytes(name.as_bytes()).unwrap(),
+                value.parse().unwrap(),
+            );
         }
         Headers::read(&map)
     }
 
     #[test]
     fn a_header_that_may_stand_once_is_refused_when_it_stands_twice() {
-        for name in
-            ["MCP-Protocol-Version", "Mcp-Session-Id", "Mcp-Method", "Mcp-Name", "Mcp-Param-Region"]
-        {
+        for name in [
+            "MCP-Protocol-Version",
+            "Mcp-Session-Id",
+            "Mcp-Method",
+            "Mcp-Name",
+            "Mcp-Param-Region",
+        ] {
             let fault = read(&[(name, "2025-11-25"), (name, "2025-11-25")]).unwrap_err();
             assert_eq!(fault.code(), ErrorCode::HeaderMismatch, "{name}");
         }
@@ -178,7 +200,9 @@ mod tests {
             ("=?base64?/w==?=", None),
             ("=?base64?", Some("=?base64?")),
         ] {
-            let name = read(&[("Mcp-Name", sent)]).ok().and_then(|headers| headers.name);
+            let name = read(&[("Mcp-Name", sent)])
+                .ok()
+                .and_then(|headers| headers.name);
             assert_eq!(name.as_deref(), read_as, "{sent}");
         }
     }
@@ -195,6 +219,11 @@ mod tests {
     fn a_version_that_nobody_speaks_is_named_in_the_refusal() {
         let fault = read(&[("mcp-protocol-version", "2031-01-01")]).unwrap_err();
         assert_eq!(fault.code(), ErrorCode::UnsupportedVersion);
-        assert_eq!(fault, HeaderFault::UnsupportedVersion { requested: "2031-01-01".to_owned() });
+        assert_eq!(
+            fault,
+            HeaderFault::UnsupportedVersion {
+                requested: "2031-01-01".to_owned()
+            }
+        );
     }
 }

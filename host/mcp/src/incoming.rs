@@ -67,7 +67,10 @@ pub fn message<'d>(document: &'d Document<'_>) -> Result<Incoming<'d>, Unreadabl
     if root.kind() != Kind::Object {
         return fault("it is no object");
     }
-    if !root.get("jsonrpc").is_some_and(|version| version.is_text("2.0")) {
+    if !root
+        .get("jsonrpc")
+        .is_some_and(|version| version.is_text("2.0"))
+    {
         return fault("`jsonrpc` is not \"2.0\"");
     }
     let id = root.get("id").filter(|id| id.kind() != Kind::Null);
@@ -85,14 +88,20 @@ pub fn message<'d>(document: &'d Document<'_>) -> Result<Incoming<'d>, Unreadabl
                 None => Incoming::Notification { method, params },
             })
         }
-        (None, Some(result), None) => Ok(Incoming::Reply { id, answer: Ok(result) }),
+        (None, Some(result), None) => Ok(Incoming::Reply {
+            id,
+            answer: Ok(result),
+        }),
         (None, None, Some(error)) => {
             let code = error.get("code").map(Item::kind);
             let message = error.get("message").map(Item::kind);
             if (code, message) != (Some(Kind::Number), Some(Kind::String)) {
                 return fault("an error has a numeric `code` and a text `message`");
             }
-            Ok(Incoming::Reply { id, answer: Err(error) })
+            Ok(Incoming::Reply {
+                id,
+                answer: Err(error),
+            })
         }
         (None, Some(_), Some(_)) => fault("both `result` and `error`"),
         _ => fault("neither request, notification nor reply"),
@@ -103,7 +112,9 @@ pub fn message<'d>(document: &'d Document<'_>) -> Result<Incoming<'d>, Unreadabl
 /// write it.
 #[must_use]
 pub fn is_ours(id: Option<Item<'_>>, ours: u64) -> bool {
-    id.and_then(Item::integer).and_then(|id| u64::try_from(id).ok()) == Some(ours)
+    id.and_then(Item::integer)
+        .and_then(|id| u64::try_from(id).ok())
+        == Some(ours)
 }
 
 #[cfg(test)]
@@ -126,18 +137,48 @@ mod tests {
     #[test]
     fn only_one_json_rpc_message_is_one() {
         let cases: [(&str, Option<&str>); 19] = [
-            (r#"{"jsonrpc":"2.0","id":7,"result":{}}"#, Some("our result")),
-            (r#" {"result":{},"id":7,"jsonrpc":"2.0"} "#, Some("our result")),
-            (r#"{"jsonrpc":"2.0","id":7,"error":{"code":1,"message":""}}"#, Some("our error")),
-            (r#"{"jsonrpc":"2.0","id":"7","result":{}}"#, Some("another's")),
-            (r#"{"jsonrpc":"2.0","id":7.0,"result":{}}"#, Some("another's")),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"result":{}}"#,
+                Some("our result"),
+            ),
+            (
+                r#" {"result":{},"id":7,"jsonrpc":"2.0"} "#,
+                Some("our result"),
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"error":{"code":1,"message":""}}"#,
+                Some("our error"),
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":"7","result":{}}"#,
+                Some("another's"),
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":7.0,"result":{}}"#,
+                Some("another's"),
+            ),
             (r#"{"jsonrpc":"2.0","id":8,"result":{}}"#, Some("another's")),
-            (r#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":""}}"#, Some("another's")),
+            (
+                r#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":""}}"#,
+                Some("another's"),
+            ),
             (r#"{"jsonrpc":"2.0","result":{}}"#, Some("another's")),
-            (r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, Some("request")),
-            (r#"{"jsonrpc":"2.0","method":"n","params":{}}"#, Some("notification")),
-            (r#"{"jsonrpc":"2.0","id":7,"result":{},"error":{"code":1,"message":""}}"#, None),
-            (r#"{"jsonrpc":"2.0","id":7,"error":{"code":"x","message":""}}"#, None),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#,
+                Some("request"),
+            ),
+            (
+                r#"{"jsonrpc":"2.0","method":"n","params":{}}"#,
+                Some("notification"),
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"result":{},"error":{"code":1,"message":""}}"#,
+                None,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"error":{"code":"x","message":""}}"#,
+                None,
+            ),
             (r#"{"jsonrpc":"2.0","id":7,"error":"x"}"#, None),
             (r#"{"jsonrpc":"2.0","id":7}"#, None),
             (r#"{"jsonrpc":"1.0","id":7,"result":{}}"#, None),

@@ -186,7 +186,12 @@ mod tests {
         let members = members(object).unwrap();
         let text: Vec<_> = members
             .iter()
-            .map(|(n, v)| (std::str::from_utf8(n).unwrap(), std::str::from_utf8(v).unwrap()))
+            .map(|(n, v)| {
+                (
+                    std::str::from_utf8(n).unwrap(),
+                    std::str::from_utf8(v).unwrap(),
+                )
+            })
             .collect();
         assert_eq!(
             text,
@@ -202,7 +207,16 @@ mod tests {
 
     #[test]
     fn what_is_no_canonical_object_has_no_members() {
-        for bytes in ["", "[]", "{", "{\"a\"}", "{\"a\":1", "{a:1}", "{\"a\":1}x", "{\"a\":1,}"] {
+        for bytes in [
+            "",
+            "[]",
+            "{",
+            "{\"a\"}",
+            "{\"a\":1",
+            "{a:1}",
+            "{\"a\":1}x",
+            "{\"a\":1,}",
+        ] {
             assert_eq!(members(bytes.as_bytes()), None, "{bytes}");
         }
         assert_eq!(members(b"{}"), Some(Vec::new()));
@@ -219,6 +233,9 @@ mod tests {
             .raw("f", b"1e400")
             .finish();
         let text = String::from_utf8(object).unwrap();
-        assert_eq!(text, r#"{"a\"":"\n","b":null,"c":-1,"d":true,"e":["x","y"],"f":1e400}"#);
+        assert_eq!(
+            text,
+            r#"{"a\"":"\n","b":null,"c":-1,"d":true,"e":["x","y"],"f":1e400}"#
+        );
     }
 }

@@ -41,7 +41,11 @@ pub fn reading(status: StatusCode, body: Body) -> Reading {
         }
         Body::Other => false,
     };
-    if counts { Reading::Authoritative } else { Reading::Unknown }
+    if counts {
+        Reading::Authoritative
+    } else {
+        Reading::Unknown
+    }
 }
 
 #[cfg(test)]

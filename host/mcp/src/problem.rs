@@ -154,8 +154,17 @@ impl Problem {
             return Some(vec!["not-admissible"]);
         }
         let difference = self.difference?;
-        let words = [("binding", difference.binding), ("target", difference.target)];
-        Some(words.into_iter().filter(|(_, differs)| *differs).map(|(word, _)| word).collect())
+        let words = [
+            ("binding", difference.binding),
+            ("target", difference.target),
+        ];
+        Some(
+            words
+                .into_iter()
+                .filter(|(_, differs)| *differs)
+                .map(|(word, _)| word)
+                .collect(),
+        )
     }
 }
 
@@ -172,7 +181,10 @@ mod tests {
         problem.call_id = Some("a".to_owned());
         problem.state = Some("settled");
         problem.outcome = Some("succeeded");
-        problem.log_position = Some(LogPosition { log_id: "log".to_owned(), sequence: 7 });
+        problem.log_position = Some(LogPosition {
+            log_id: "log".to_owned(),
+            sequence: 7,
+        });
         let text = String::from_utf8(problem.response(Some(&Id::Number(3)))).unwrap();
         assert_eq!(
             text,
@@ -183,25 +195,37 @@ mod tests {
     #[test]
     fn what_is_not_known_is_null_and_not_left_out() {
         let text = String::from_utf8(Problem::new(ErrorCode::PolicyDenied).response(None)).unwrap();
-        for member in
-            [r#""id":null"#, r#""state":null"#, r#""outcome":null"#, r#""log_position":null"#]
-        {
+        for member in [
+            r#""id":null"#,
+            r#""state":null"#,
+            r#""outcome":null"#,
+            r#""log_position":null"#,
+        ] {
             assert!(text.contains(member), "{member}");
         }
     }
 
     #[test]
     fn a_pointer_with_quotes_and_controls_cannot_break_out_of_its_text() {
-        let refusal =
-            Refusal { code: Code::Params, pointer: "/a\"},\u{1}".to_owned(), offset: 12 };
+        let refusal = Refusal {
+            code: Code::Params,
+            pointer: "/a\"},\u{1}".to_owned(),
+            offset: 12,
+        };
         let text = String::from_utf8(Problem::not_admitted(refusal).response(None)).unwrap();
-        assert!(text.contains(r#""pointer":"/a\"},\u0001","offset":12"#), "{text}");
+        assert!(
+            text.contains(r#""pointer":"/a\"},\u0001","offset":12"#),
+            "{text}"
+        );
     }
 
     #[test]
     fn a_collision_names_its_difference_and_a_version_the_list() {
         let mut problem = Problem::new(ErrorCode::Collision);
-        problem.difference = Some(Difference { binding: true, target: false });
+        problem.difference = Some(Difference {
+            binding: true,
+            target: false,
+        });
         let text = String::from_utf8(problem.response(None)).unwrap();
         assert!(text.contains(r#""difference":["binding"]"#));
         let mut problem = Problem::new(ErrorCode::UnsupportedVersion);

@@ -29,8 +29,12 @@ pub struct UnsupportedRevision;
 
 impl Revision {
     /// Every revision, oldest first.
-    pub const ALL: [Self; 4] =
-        [Self::R2025_03_26, Self::R2025_06_18, Self::R2025_11_25, Self::R2026_07_28];
+    pub const ALL: [Self; 4] = [
+        Self::R2025_03_26,
+        Self::R2025_06_18,
+        Self::R2025_11_25,
+        Self::R2026_07_28,
+    ];
 
     /// The newest revision with `initialize`; what a server answers to a
     /// version that it does not know.
@@ -81,7 +85,10 @@ impl FromStr for Revision {
     type Err = UnsupportedRevision;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|revision| revision.as_str() == text).ok_or(UnsupportedRevision)
+        Self::ALL
+            .into_iter()
+            .find(|revision| revision.as_str() == text)
+            .ok_or(UnsupportedRevision)
     }
 }
 
@@ -101,7 +108,11 @@ mod tests {
             assert_eq!(revision.as_str().parse(), Ok(revision));
         }
         for text in ["", "2025-11-25 ", "2024-11-05", "2026-07-29", "DRAFT-2026"] {
-            assert_eq!(text.parse::<Revision>(), Err(UnsupportedRevision), "{text:?}");
+            assert_eq!(
+                text.parse::<Revision>(),
+                Err(UnsupportedRevision),
+                "{text:?}"
+            );
         }
     }
 

@@ -15,7 +15,10 @@ pub struct Identity {
 
 impl Identity {
     fn object(self) -> Vec<u8> {
-        Object::new().text("name", self.name).text("version", self.version).finish()
+        Object::new()
+            .text("name", self.name)
+            .text("version", self.version)
+            .finish()
     }
 
     /// The `params` of the `initialize` with which the gateway greets an
@@ -55,7 +58,9 @@ pub fn initialized(revision: Revision, identity: Identity) -> Vec<u8> {
 /// The result of `server/discover`.
 #[must_use]
 pub fn discovered(identity: Identity) -> Vec<u8> {
-    let meta = Object::new().raw("io.modelcontextprotocol/serverInfo", &identity.object()).finish();
+    let meta = Object::new()
+        .raw("io.modelcontextprotocol/serverInfo", &identity.object())
+        .finish();
     Object::new()
         .text("resultType", "complete")
         .texts("supportedVersions", Revision::ALL.map(Revision::as_str))
@@ -93,7 +98,10 @@ pub fn tools<'t>(revision: Revision, tools: impl IntoIterator<Item = &'t [u8]>) 
 mod tests {
     use super::*;
 
-    const IDENTITY: Identity = Identity { name: "countersign", version: "0" };
+    const IDENTITY: Identity = Identity {
+        name: "countersign",
+        version: "0",
+    };
 
     #[test]
     fn only_revisions_without_sessions_are_told_how_long_a_list_holds() {
@@ -101,7 +109,10 @@ mod tests {
             let tools = tools(revision, [&br#"{"name":"a"}"#[..], br#"{"name":"b"}"#]);
             String::from_utf8(tools).unwrap()
         };
-        assert_eq!(list(Revision::R2025_11_25), r#"{"tools":[{"name":"a"},{"name":"b"}]}"#);
+        assert_eq!(
+            list(Revision::R2025_11_25),
+            r#"{"tools":[{"name":"a"},{"name":"b"}]}"#
+        );
         assert_eq!(
             list(Revision::R2026_07_28),
             r#"{"tools":[{"name":"a"},{"name":"b"}],"resultType":"complete","ttlMs":0,"cacheScope":"private"}"#
@@ -116,6 +127,8 @@ mod tests {
             r#"{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"countersign","version":"0"}}"#
         );
         let text = String::from_utf8(discovered(IDENTITY)).unwrap();
-        assert!(text.contains(r#""supportedVersions":["2025-03-26","2025-06-18","2025-11-25","2026-07-28"]"#));
+        assert!(text.contains(
+            r#""supportedVersions":["2025-03-26","2025-06-18","2025-11-25","2026-07-28"]"#
+        ));
     }
 }

@@ -65,15 +65,26 @@ pub fn page(result: Item<'_>) -> Result<Page, NotAPage> {
         .filter(|tools| tools.kind() == Kind::Array)
         .ok_or(NotAPage("`tools` is no array"))?;
     let tools = list.children().map(tool).collect::<Result<_, _>>()?;
-    let next = match result.get("nextCursor").filter(|cursor| cursor.kind() != Kind::Null) {
+    let next = match result
+        .get("nextCursor")
+        .filter(|cursor| cursor.kind() != Kind::Null)
+    {
         None => None,
-        Some(cursor) => Some(cursor.text().ok_or(NotAPage("`nextCursor` is no text"))?.into()),
+        Some(cursor) => Some(
+            cursor
+                .text()
+                .ok_or(NotAPage("`nextCursor` is no text"))?
+                .into(),
+        ),
     };
     Ok(Page { tools, next })
 }
 
 fn tool(item: Item<'_>) -> Result<Tool, NotAPage> {
-    let name = item.get("name").and_then(Item::text).ok_or(NotAPage("a tool has no name"))?;
+    let name = item
+        .get("name")
+        .and_then(Item::text)
+        .ok_or(NotAPage("a tool has no name"))?;
     if name.is_empty() || name.chars().count() > MAX_NAME_CHARS {
         return Err(NotAPage("a tool's name is empty or too long"));
     }
@@ -93,8 +104,12 @@ fn tool(item: Item<'_>) -> Result<Tool, NotAPage> {
 }
 
 fn mirrored(tool: Item<'_>) -> Vec<(String, String)> {
-    let properties = tool.get("inputSchema").and_then(|schema| schema.get("properties"));
-    let Some(properties) = properties else { return Vec::new() };
+    let properties = tool
+        .get("inputSchema")
+        .and_then(|schema| schema.get("properties"));
+    let Some(properties) = properties else {
+        return Vec::new();
+    };
     properties
         .children()
         .filter_map(|property| {
@@ -111,7 +126,11 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Page, NotAPage> {
-        page(Document::read(text.as_bytes(), Limits::STANDARD).unwrap().root())
+        page(
+            Document::read(text.as_bytes(), Limits::STANDARD)
+                .unwrap()
+                .root(),
+        )
     }
 
     #[test]

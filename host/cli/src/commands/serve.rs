@@ -1,6 +1,6 @@
 //! `countersign serve`: the gateway itself.
 
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -53,6 +53,7 @@ impl Serve {
             .map_err(|error| Failure::new(Status::USAGE, format!("--log: {error}")))?;
         let log = tracing_subscriber::fmt()
             .with_env_filter(filter)
+            .with_ansi(io::stderr().is_terminal())
             .with_writer(io::stderr);
         if self.log_json {
             log.json().init()

@@ -21,7 +21,11 @@ pub(super) fn config(file: file::File, folder: &Path) -> Checked<Config> {
     })?;
     Ok(Config {
         listen,
-        hosts: file.hosts.iter().map(|host| host.to_ascii_lowercase()).collect(),
+        hosts: file
+            .hosts
+            .iter()
+            .map(|host| host.to_ascii_lowercase())
+            .collect(),
         origins: file.origins,
         identity: identity(file.identity, listen.ip(), folder)?,
         store: store(file.store, folder)?,
@@ -42,9 +46,9 @@ fn identity(identity: file::Identity, listen: IpAddr, folder: &Path) -> Checked<
         (file::Mode::Tokens, Some(path)) => Ok(Identity::Tokens(folder.join(path))),
         (file::Mode::Tokens, None) => Err(ConfigError::new("`identity.tokens` is missing")
             .help("name the file that `countersign agent add` writes")),
-        (file::Mode::Open, Some(_)) => {
-            Err(ConfigError::new("`identity.tokens` means nothing in mode `open`"))
-        }
+        (file::Mode::Open, Some(_)) => Err(ConfigError::new(
+            "`identity.tokens` means nothing in mode `open`",
+        )),
         (file::Mode::Open, None) if listen.is_loopback() => Ok(Identity::Open),
         (file::Mode::Open, None) => Err(ConfigError::new("mode `open` listens on loopback only")
             .help("listen on 127.0.0.1, or use mode `tokens`")),
@@ -67,7 +71,9 @@ fn store(store: file::Store, folder: &Path) -> Checked<Store> {
             .help("write a name of yours, like `gateway.example.com`")
     })?;
     if origin.as_str().len() > 90 {
-        return Err(ConfigError::new("`store.origin` is longer than 90 characters"));
+        return Err(ConfigError::new(
+            "`store.origin` is longer than 90 characters",
+        ));
     }
     Ok(Store {
         anchor: beside(store.anchor, ".anchor"),
@@ -99,11 +105,15 @@ fn profiles(profile: file::Profile, folder: &Path) -> Checked<Profiles> {
 
 fn limits(given: &file::Limits) -> Checked<Limits> {
     let at_least_one = |name: &str, value: Option<usize>, default: usize| match value {
-        Some(0) => Err(ConfigError::new(format!("`limits.{name}` is 0, so nothing would pass"))),
+        Some(0) => Err(ConfigError::new(format!(
+            "`limits.{name}` is 0, so nothing would pass"
+        ))),
         value => Ok(value.unwrap_or(default)),
     };
     let rate = |name: &str, value: Option<u32>, default: u32| match value {
-        Some(0) => Err(ConfigError::new(format!("`limits.{name}` is 0, so nothing would pass"))),
+        Some(0) => Err(ConfigError::new(format!(
+            "`limits.{name}` is 0, so nothing would pass"
+        ))),
         value => Ok(value.unwrap_or(default)),
     };
     let ms = |value: Option<u64>, default| Duration::from_millis(value.unwrap_or(default));
@@ -130,7 +140,10 @@ fn servers(servers: Vec<file::Server>, folder: &Path) -> Checked<Vec<Server>> {
     for given in servers {
         let server = server(given, folder)?;
         if !names.insert(server.name.clone()) {
-            return Err(ConfigError::new(format!("two servers are named `{}`", server.name)));
+            return Err(ConfigError::new(format!(
+                "two servers are named `{}`",
+                server.name
+            )));
         }
         checked.push(server);
     }
@@ -142,8 +155,10 @@ fn server(given: file::Server, folder: &Path) -> Checked<Server> {
     let revision = match given.revision.as_deref() {
         None => Revision::NEWEST_WITH_SESSIONS,
         Some(text) => text.parse().map_err(|error| {
-            ConfigError::new(format!("server `{name}`: {error} `{text}`"))
-                .help(format!("one of {}", Revision::ALL.map(Revision::as_str).join(", ")))
+            ConfigError::new(format!("server `{name}`: {error} `{text}`")).help(format!(
+                "one of {}",
+                Revision::ALL.map(Revision::as_str).join(", ")
+            ))
         })?,
     };
     let ms = |value: Option<u64>, default| Duration::from_millis(value.unwrap_or(default));
@@ -160,7 +175,9 @@ fn server(given: file::Server, folder: &Path) -> Checked<Server> {
 /// `[a-z0-9][a-z0-9-]{0,62}`, so that `server/tool` names one tool.
 fn server_name(text: &str) -> Checked<ServerName> {
     let sound = text.len() <= 63
-        && text.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'))
+        && text
+            .bytes()
+            .all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'))
         && !text.starts_with('-');
     let name = ServerName::new(text).ok().filter(|_| sound);
     name.ok_or_else(|| {
@@ -180,7 +197,10 @@ fn transport(given: file::Server, name: &ServerName, folder: &Path) -> Checked<T
             if !matches!(url.scheme_str(), Some("http" | "https")) || url.host().is_none() {
                 return Err(fault("`url` is no http or https URL with a host"));
             }
-            if url.authority().is_some_and(|authority| authority.as_str().contains('@')) {
+            if url
+                .authority()
+                .is_some_and(|authority| authority.as_str().contains('@'))
+            {
                 return Err(fault("`url` holds credentials")
                     .help("put a token into a file and name it in `bearer_token_file`"));
             }
@@ -224,8 +244,16 @@ fn headers(
             let ours = lower.starts_with("mcp-")
                 || matches!(
                     lower,
-                    "host" | "content-length" | "content-type" | "accept" | "connection"
-                        | "transfer-encoding" | "upgrade" | "te" | "trailer" | "expect"
+                    "host"
+                        | "content-length"
+                        | "content-type"
+                        | "accept"
+                        | "connection"
+                        | "transfer-encoding"
+                        | "upgrade"
+                        | "te"
+                        | "trailer"
+                        | "expect"
                 );
             if ours {
                 return Err(fault(&name, "is the gateway's own to set"));
@@ -242,7 +270,9 @@ fn bearer(path: &Path, server: &ServerName) -> Checked<(HeaderName, HeaderValue)
     let token =
         std::fs::read_to_string(path).map_err(|source| ConfigError::unreadable(path, &source))?;
     let mut value = HeaderValue::from_str(&format!("Bearer {}", token.trim())).map_err(|_| {
-        ConfigError::new(format!("server `{server}`: `bearer_token_file` holds no token"))
+        ConfigError::new(format!(
+            "server `{server}`: `bearer_token_file` holds no token"
+        ))
     })?;
     value.set_sensitive(true);
     Ok((http::header::AUTHORIZATION, value))
@@ -256,14 +286,21 @@ mod tests {
         Config::parse(text, Path::new("/etc/countersign"))
     }
 
-    const OPEN: &str = "[identity]\nmode = \"open\"\n[[server]]\nname = \"a\"\nurl = \"http://127.0.0.1:1/mcp\"\n";
+    const OPEN: &str =
+        "[identity]\nmode = \"open\"\n[[server]]\nname = \"a\"\nurl = \"http://127.0.0.1:1/mcp\"\n";
 
     #[test]
     fn a_small_file_gives_a_whole_and_careful_configuration() {
         let config = parse(OPEN).unwrap();
         assert!(config.listen.ip().is_loopback());
-        assert_eq!(config.store.path, Path::new("/etc/countersign/countersign.db"));
-        assert_eq!(config.store.key, Path::new("/etc/countersign/countersign.db.key"));
+        assert_eq!(
+            config.store.path,
+            Path::new("/etc/countersign/countersign.db")
+        );
+        assert_eq!(
+            config.store.key,
+            Path::new("/etc/countersign/countersign.db.key")
+        );
         assert_eq!(config.profiles.default.as_str(), "exact@1.0.0");
         assert_eq!(config.limits.calls_per_agent, 16);
         assert_eq!(config.required, Required::Never);
@@ -274,27 +311,58 @@ mod tests {
     fn a_key_that_there_is_not_is_refused_with_its_line_and_the_one_that_was_meant() {
         let error = parse(&format!("{OPEN}call_timeout = 5\n")).unwrap_err();
         assert_eq!(error.line(), Some(6));
-        assert_eq!(error.suggestion(), Some("did you mean `call_timeout_ms`?"), "{error}");
+        assert_eq!(
+            error.suggestion(),
+            Some("did you mean `call_timeout_ms`?"),
+            "{error}"
+        );
     }
 
     #[test]
     fn what_would_be_unsafe_or_mean_nothing_is_refused() {
         for (why, text) in [
-            ("open mode beyond loopback", format!("listen = \"0.0.0.0:1\"\n{OPEN}")),
-            ("no identity", "[[server]]\nname = \"a\"\nurl = \"http://h/\"\n".to_owned()),
+            (
+                "open mode beyond loopback",
+                format!("listen = \"0.0.0.0:1\"\n{OPEN}"),
+            ),
+            (
+                "no identity",
+                "[[server]]\nname = \"a\"\nurl = \"http://h/\"\n".to_owned(),
+            ),
             ("no server", "[identity]\nmode = \"open\"\n".to_owned()),
-            ("tokens without a file", OPEN.replace("\"open\"", "\"tokens\"")),
+            (
+                "tokens without a file",
+                OPEN.replace("\"open\"", "\"tokens\""),
+            ),
             ("a name with a slash", OPEN.replace("\"a\"", "\"a/b\"")),
             ("a name in upper case", OPEN.replace("\"a\"", "\"A\"")),
-            ("a name that begins with a hyphen", OPEN.replace("\"a\"", "\"-a\"")),
-            ("credentials in a URL", OPEN.replace("127.0.0.1:1", "u:p@127.0.0.1:1")),
+            (
+                "a name that begins with a hyphen",
+                OPEN.replace("\"a\"", "\"-a\""),
+            ),
+            (
+                "credentials in a URL",
+                OPEN.replace("127.0.0.1:1", "u:p@127.0.0.1:1"),
+            ),
             ("another scheme", OPEN.replace("http:", "ftp:")),
-            ("two servers of one name", format!("{OPEN}[[server]]\nname = \"a\"\nurl = \"http://h/\"\n")),
+            (
+                "two servers of one name",
+                format!("{OPEN}[[server]]\nname = \"a\"\nurl = \"http://h/\"\n"),
+            ),
             ("both transports", format!("{OPEN}command = [\"x\"]\n")),
-            ("a variable without a command", format!("{OPEN}env = {{ A = \"b\" }}\n")),
-            ("a header of the gateway's", format!("{OPEN}headers = {{ Mcp-Name = \"b\" }}\n")),
+            (
+                "a variable without a command",
+                format!("{OPEN}env = {{ A = \"b\" }}\n"),
+            ),
+            (
+                "a header of the gateway's",
+                format!("{OPEN}headers = {{ Mcp-Name = \"b\" }}\n"),
+            ),
             ("a limit of nothing", format!("{OPEN}[limits]\ncalls = 0\n")),
-            ("an unknown revision", format!("{OPEN}revision = \"2031-01-01\"\n")),
+            (
+                "an unknown revision",
+                format!("{OPEN}revision = \"2031-01-01\"\n"),
+            ),
         ] {
             assert!(parse(&text).is_err(), "{why}");
         }

@@ -17,15 +17,18 @@ pub struct ConfigError {
 }
 
 fn at(file: Option<&Path>) -> String {
-    file.map(|file| format!("`{}`: ", file.display())).unwrap_or_default()
+    file.map(|file| format!("`{}`: ", file.display()))
+        .unwrap_or_default()
 }
 
 fn line_of(line: Option<usize>) -> String {
-    line.map(|line| format!("line {line}: ")).unwrap_or_default()
+    line.map(|line| format!("line {line}: "))
+        .unwrap_or_default()
 }
 
 fn help_of(help: Option<&str>) -> String {
-    help.map(|help| format!("\n  help: {help}")).unwrap_or_default()
+    help.map(|help| format!("\n  help: {help}"))
+        .unwrap_or_default()
 }
 
 impl ConfigError {
@@ -33,7 +36,12 @@ impl ConfigError {
     pub const CODE: &'static str = "config";
 
     pub(super) fn new(message: impl Into<String>) -> Self {
-        Self { file: None, line: None, message: message.into(), help: None }
+        Self {
+            file: None,
+            line: None,
+            message: message.into(),
+            help: None,
+        }
     }
 
     pub(super) fn help(mut self, help: impl Into<String>) -> Self {
@@ -77,9 +85,19 @@ pub(super) fn syntax(text: &str, error: &toml::de::Error) -> ConfigError {
         .map(|before| before.matches('\n').count() + 1);
     // Only the first line: the rest of the message quotes the file, and a
     // value may be a secret.
-    let message = error.message().lines().next().unwrap_or_default().to_owned();
+    let message = error
+        .message()
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .to_owned();
     let help = suggestion(&message).map(|name| format!("did you mean `{name}`?"));
-    ConfigError { file: None, line, message, help }
+    ConfigError {
+        file: None,
+        line,
+        message,
+        help,
+    }
 }
 
 /// Reads the names out of "unknown field `x`, expected one of `a`, `b`".

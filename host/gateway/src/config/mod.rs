@@ -185,7 +185,9 @@ impl Server {
     pub fn digest(&self) -> Digest {
         match &self.transport {
             Transport::Http { url, .. } => Digest::of(&[b"http\0", url.to_string().as_bytes()]),
-            Transport::Stdio { program, arguments, .. } => {
+            Transport::Stdio {
+                program, arguments, ..
+            } => {
                 let mut text = Vec::new();
                 for part in std::iter::once(program).chain(arguments) {
                     text.extend_from_slice(part.as_bytes());

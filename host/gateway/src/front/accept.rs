@@ -13,7 +13,10 @@ impl Accepts {
     /// Reads `Accept`. Without one JSON is given, as it is to `*/*`: an event
     /// stream goes only to those who ask for one.
     pub(super) fn read(headers: &HeaderMap) -> Self {
-        let mut accepts = Self { json: false, events: false };
+        let mut accepts = Self {
+            json: false,
+            events: false,
+        };
         let mut said = false;
         for value in headers.get_all(header::ACCEPT) {
             said = true;
@@ -39,7 +42,9 @@ impl Accepts {
 
 /// Whether a parameter is a weight of zero.
 fn is_zero(parameter: &str) -> bool {
-    let weight = parameter.strip_prefix("q=").or_else(|| parameter.strip_prefix("Q="));
+    let weight = parameter
+        .strip_prefix("q=")
+        .or_else(|| parameter.strip_prefix("Q="));
     weight.is_some_and(|weight| {
         weight.starts_with('0') && weight.bytes().all(|byte| matches!(byte, b'0' | b'.'))
     })
@@ -57,14 +62,22 @@ mod tests {
             (Some("text/event-stream"), false, true),
             (Some("Application/JSON"), true, false),
             (Some("*/*"), true, false),
-            (Some("text/event-stream;q=0, application/json;q=0.5"), true, false),
+            (
+                Some("text/event-stream;q=0, application/json;q=0.5"),
+                true,
+                false,
+            ),
             (Some("text/html"), false, false),
         ] {
             let mut headers = HeaderMap::new();
             if let Some(accept) = accept {
                 headers.insert(header::ACCEPT, accept.parse().unwrap());
             }
-            assert_eq!(Accepts::read(&headers), Accepts { json, events }, "{accept:?}");
+            assert_eq!(
+                Accepts::read(&headers),
+                Accepts { json, events },
+                "{accept:?}"
+            );
         }
     }
 }

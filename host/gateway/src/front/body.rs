@@ -15,9 +15,13 @@ pub(super) fn is_plain_json(headers: &HeaderMap) -> bool {
         return false;
     }
     let mut kinds = headers.get_all(header::CONTENT_TYPE).iter();
-    let (Some(kind), None) = (kinds.next(), kinds.next()) else { return false };
+    let (Some(kind), None) = (kinds.next(), kinds.next()) else {
+        return false;
+    };
     let mut parts = kind.to_str().unwrap_or_default().split(';').map(str::trim);
-    let json = parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case("application/json"));
+    let json = parts
+        .next()
+        .is_some_and(|kind| kind.eq_ignore_ascii_case("application/json"));
     json && parts.all(|parameter| {
         let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
         !name.trim().eq_ignore_ascii_case("charset")
@@ -30,26 +34,34 @@ pub(super) fn is_plain_json(headers: &HeaderMap) -> bool {
 /// # Errors
 /// `limit` beyond what a message may have; `body-unreadable` where it breaks
 /// off or takes longer than `timeout`.
-pub(super) async fn read(body: Body, timeout: Duration) -> Result<Bytes, Problem> {
-    let unreadable = || Problem::new(ErrorCode::BodyUnreadable);
-    tokio::time::timeout(timeout, collect(body)).await.unwrap_or_else(|_| Err(unreadable()))
+pub(super) async fn read(body: Body, timeout: Duration) -> Result<Bytes, Box<Problem>> {
+    let unreadable = || Box::new(Problem::new(ErrorCode::BodyUnreadable));
+    tokio::time::timeout(timeout, collect(body))
+        .await
+        .unwrap_or_else(|_| Err(unreadable()))
 }
 
-async fn collect(mut body: Body) -> Result<Bytes, Problem> {
+async fn collect(mut body: Body) -> Result<Bytes, Box<Problem>> {
     let most = Limits::STANDARD.message_bytes;
     let too_large = || {
         // What any profile would say of it, without asking one.
         let offset = most.saturating_add(1);
-        Problem::not_admitted(Refusal { code: Code::Limit, pointer: String::new(), offset })
+        Problem::not_admitted(Refusal {
+            code: Code::Limit,
+            pointer: String::new(),
+            offset,
+        })
     };
     let mut first: Option<Bytes> = None;
     let mut whole = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| Problem::new(ErrorCode::BodyUnreadable))?;
-        let Ok(data) = frame.into_data() else { continue };
+        let Ok(data) = frame.into_data() else {
+            continue;
+        };
         let held = whole.len() + first.as_ref().map_or(0, Bytes::len);
         if held + data.len() > usize::try_from(most).unwrap_or(usize::MAX) {
-            return Err(too_large());
+            return Err(Box::new(too_large()));
         }
         // A message that comes in one piece is not copied.
         match first.take() {

@@ -49,7 +49,10 @@ impl Allowed {
             }
         }
         let mut origins = headers.get_all(header::ORIGIN).iter();
-        match (origins.next().map(http::HeaderValue::to_str), origins.next()) {
+        match (
+            origins.next().map(http::HeaderValue::to_str),
+            origins.next(),
+        ) {
             (None, _) => Ok(()),
             (Some(Ok(origin)), None) if self.knows(origin) => Ok(()),
             _ => Err(ErrorCode::OriginNotAllowed),
@@ -57,8 +60,9 @@ impl Allowed {
     }
 
     fn knows(&self, origin: &str) -> bool {
-        let authority =
-            origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+        let authority = origin
+            .strip_prefix("http://")
+            .or_else(|| origin.strip_prefix("https://"));
         let host = authority.and_then(without_port);
         self.origins.iter().any(|known| known == origin)
             || host.is_some_and(|host| LOOPBACK.contains(&host.as_str()))
@@ -111,21 +115,48 @@ mod tests {
             (vec!["192.0.2.7"], vec![], None),
             (vec!["gateway.example:443"], vec![], None),
             (vec!["evil.example"], vec![], Some("host-not-allowed")),
-            (vec!["localhost.evil.example"], vec![], Some("host-not-allowed")),
-            (vec!["localhost:80@evil.example"], vec![], Some("host-not-allowed")),
+            (
+                vec!["localhost.evil.example"],
+                vec![],
+                Some("host-not-allowed"),
+            ),
+            (
+                vec!["localhost:80@evil.example"],
+                vec![],
+                Some("host-not-allowed"),
+            ),
             (vec!["[::1]evil"], vec![], Some("host-not-allowed")),
             (vec!["localhost:"], vec![], Some("host-not-allowed")),
             (vec![""], vec![], Some("host-not-allowed")),
             (vec![], vec![], Some("host-not-allowed")),
-            (vec!["localhost", "localhost"], vec![], Some("host-not-allowed")),
+            (
+                vec!["localhost", "localhost"],
+                vec![],
+                Some("host-not-allowed"),
+            ),
             (vec!["localhost"], vec!["http://localhost:3000"], None),
             (vec!["localhost"], vec!["https://app.example"], None),
-            (vec!["localhost"], vec!["https://app.example:444"], Some("origin-not-allowed")),
-            (vec!["localhost"], vec!["http://evil.example"], Some("origin-not-allowed")),
-            (vec!["localhost"], vec!["http://localhost.evil.example"], Some("origin-not-allowed")),
+            (
+                vec!["localhost"],
+                vec!["https://app.example:444"],
+                Some("origin-not-allowed"),
+            ),
+            (
+                vec!["localhost"],
+                vec!["http://evil.example"],
+                Some("origin-not-allowed"),
+            ),
+            (
+                vec!["localhost"],
+                vec!["http://localhost.evil.example"],
+                Some("origin-not-allowed"),
+            ),
             (vec!["localhost"], vec!["null"], Some("origin-not-allowed")),
-            (vec!["localhost"], vec!["http://localhost", "http://localhost"],
-             Some("origin-not-allowed")),
+            (
+                vec!["localhost"],
+                vec!["http://localhost", "http://localhost"],
+                Some("origin-not-allowed"),
+            ),
         ] {
             let mut headers = HeaderMap::new();
             for host in &hosts {

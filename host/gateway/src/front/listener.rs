@@ -14,6 +14,8 @@ use tokio::sync::{Semaphore, watch};
 const HEAD: Duration = Duration::from_secs(15);
 /// The head of a request, in bytes.
 const MOST_HEAD: usize = 65_536;
+/// How long answers may take to reach their clients once all calls have ended.
+const FLUSH: Duration = Duration::from_secs(2);
 /// How long to wait after accepting has failed, for want of file handles say.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -28,9 +30,11 @@ pub(crate) async fn serve(
     let places = Arc::new(Semaphore::new(most));
     let mut stop = draining.clone();
     loop {
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else {
+            return;
+        };
         let stream = tokio::select! {
-            () = begun(&mut stop) => return,
+            () = begun(&mut stop) => break,
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => stream,
                 Err(error) => {
@@ -46,6 +50,10 @@ pub(crate) async fn serve(
             drop(place);
         });
     }
+    drop(listener);
+    let all = u32::try_from(most).unwrap_or(u32::MAX);
+    // Whoever keeps a connection open past this is not waited for.
+    let _ = tokio::time::timeout(FLUSH, places.acquire_many(all)).await;
 }
 
 async fn connection(stream: TcpStream, router: Router, mut draining: watch::Receiver<bool>) {

@@ -29,7 +29,7 @@ pub(super) async fn answer(
         "tools/list" => match list(gateway, &arrival, revision, request).await {
             Ok(result) => result,
             Err(problem) => {
-                let refused = unread_because(gateway, &arrival, problem).await;
+                let refused = unread_because(gateway, &arrival, *problem).await;
                 return respond::reply(refused.reply(Some(&request.id)));
             }
         },
@@ -72,22 +72,29 @@ async fn list(
     arrival: &Arrival,
     revision: Revision,
     request: &Request,
-) -> Result<Vec<u8>, Problem> {
+) -> Result<Vec<u8>, Box<Problem>> {
     let params = request.params.as_deref().unwrap_or(b"{}");
     let asks_for_a_page = Document::read(params, Limits::STANDARD)
         .is_ok_and(|document| document.root().get("cursor").is_some());
     if asks_for_a_page {
-        return Err(malformed("/params/cursor", "no such cursor was given"));
+        return Err(malformed("/params/cursor", "no such cursor was given").into());
     }
     let listing = gateway
         .tools(&arrival.server, &arrival.agent, Need::List)
         .await
         .map_err(|_| Problem::new(ErrorCode::UpstreamUnavailable))?;
-    let tools = listing.tools().iter().map(|tool| tool.description.as_slice());
+    let tools = listing
+        .tools()
+        .iter()
+        .map(|tool| tool.description.as_slice());
     Ok(server::tools(revision, tools))
 }
 
 fn malformed(pointer: &str, why: &'static str) -> Problem {
-    let refusal = Refusal { code: Code::Params, pointer: pointer.to_owned(), offset: 0 };
+    let refusal = Refusal {
+        code: Code::Params,
+        pointer: pointer.to_owned(),
+        offset: 0,
+    };
     Problem::not_admitted(refusal).because(why)
 }

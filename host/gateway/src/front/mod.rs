@@ -64,7 +64,10 @@ fn delete(gateway: &Gateway, server: Option<&str>, request: &Request) -> Respons
     let Ok(headers) = Headers::read(request.headers()) else {
         return respond::problem(&Problem::new(ErrorCode::HeaderMismatch));
     };
-    if headers.version.is_some_and(|revision| !revision.has_sessions()) {
+    if headers
+        .version
+        .is_some_and(|revision| !revision.has_sessions())
+    {
         return not_allowed();
     }
     let ended = gateway.server(server).is_some_and(|server| {
@@ -80,9 +83,8 @@ fn delete(gateway: &Gateway, server: Option<&str>, request: &Request) -> Respons
 
 /// Whether calls are admitted; nothing is told of why not.
 async fn ready(State(gateway): State<Arc<Gateway>>) -> Response {
-    let ready = !gateway.running.is_draining()
-        && !gateway.ledger.failed()
-        && !gateway.ledger.rolled_back();
+    let ready =
+        !gateway.running.is_draining() && !gateway.ledger.failed() && !gateway.ledger.rolled_back();
     if ready {
         "ready\n".into_response()
     } else {
@@ -92,7 +94,9 @@ async fn ready(State(gateway): State<Arc<Gateway>>) -> Response {
 
 fn not_allowed() -> Response {
     let mut response = respond::problem(&Problem::new(ErrorCode::MethodNotAllowed));
-    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST, DELETE"));
+    response
+        .headers_mut()
+        .insert(header::ALLOW, HeaderValue::from_static("POST, DELETE"));
     response
 }
 

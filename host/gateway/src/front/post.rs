@@ -58,7 +58,9 @@ pub(super) async fn post(
         Ok(message) => message,
         Err(problem) => {
             let large = matches!(problem.code(), ErrorCode::NotAdmitted(Code::Limit));
-            let mut reply = unread_because(&gateway, &arrival, problem).await.reply(None);
+            let mut reply = unread_because(&gateway, &arrival, *problem)
+                .await
+                .reply(None);
             if large {
                 reply.status = StatusCode::PAYLOAD_TOO_LARGE;
             }
@@ -75,8 +77,15 @@ pub(super) async fn post(
         }
         Err(said) => return respond::reply(fault(&gateway, &arrival, &said).await.reply(None)),
     };
-    let received = Received { gateway, arrival, accepts, message };
-    received.dispatch(Headers::read(&head.headers), admitted).await
+    let received = Received {
+        gateway,
+        arrival,
+        accepts,
+        message,
+    };
+    received
+        .dispatch(Headers::read(&head.headers), admitted)
+        .await
 }
 
 /// More requests than the agent's rate, or none at all any more; counted, so
@@ -90,7 +99,9 @@ fn throttled(gateway: &Gateway, agent: &Agent) -> Option<Response> {
     } else {
         return None;
     };
-    gateway.suppressed.count(agent, code, gateway.environment.now());
+    gateway
+        .suppressed
+        .count(agent, code, gateway.environment.now());
     let mut problem = Problem::new(code);
     problem.retry_after_ms = Some(1_000);
     Some(respond::problem(&problem))
@@ -111,12 +122,26 @@ async fn arrive(
         draft.call_id = Some(call_id);
         draft.agent = Some(agent.clone());
         draft.refusal = RefusalCode::new(ErrorCode::UnknownServer.as_str()).ok();
-        if gateway.ledger.append(draft, InForce::Unchanged).await.is_err() {
-            gateway.suppressed.count(&agent, ErrorCode::UnknownServer, at);
+        if gateway
+            .ledger
+            .append(draft, InForce::Unchanged)
+            .await
+            .is_err()
+        {
+            gateway
+                .suppressed
+                .count(&agent, ErrorCode::UnknownServer, at);
         }
         return Err(respond::problem(&Problem::new(ErrorCode::UnknownServer)));
     };
-    Ok(Arrival { call_id, agent, server, session: None, revision: None, at })
+    Ok(Arrival {
+        call_id,
+        agent,
+        server,
+        session: None,
+        revision: None,
+        at,
+    })
 }
 
 /// The id of a message that is a request but not admitted: known where the
@@ -127,7 +152,9 @@ fn id_of(refusal: &Refusal, message: &[u8]) -> Option<Id> {
     }
     let document = Document::read(message, Limits::STANDARD).ok()?;
     let id = document.root().get("id")?;
-    id.integer().map(Id::Number).or_else(|| Some(Id::Text(id.text()?.into_owned())))
+    id.integer()
+        .map(Id::Number)
+        .or_else(|| Some(Id::Text(id.text()?.into_owned())))
 }
 
 /// A message that was admitted.
@@ -168,7 +195,7 @@ impl Received {
                 let facts = mirrored.facts("tools/call", true);
                 match self.settle_revision(&headers, &facts) {
                     Ok(revision) => self.call(headers, revision, call, bound).await,
-                    Err(problem) => self.refuse_because(problem, id.as_ref()).await,
+                    Err(problem) => self.refuse_because(*problem, id.as_ref()).await,
                 }
             }
             Admitted::Request(request) => {
@@ -178,7 +205,7 @@ impl Received {
                     Ok(revision) => {
                         methods::answer(&self.gateway, self.arrival, revision, &request).await
                     }
-                    Err(problem) => self.refuse_because(problem, id.as_ref()).await,
+                    Err(problem) => self.refuse_because(*problem, id.as_ref()).await,
                 }
             }
             Admitted::Notification(said) => {
@@ -186,13 +213,13 @@ impl Received {
                 let facts = mirrored.facts(&said.method, false);
                 match self.settle_revision(&headers, &facts) {
                     Ok(_) => respond::accepted(),
-                    Err(problem) => self.refuse_because(problem, None).await,
+                    Err(problem) => self.refuse_because(*problem, None).await,
                 }
             }
             Admitted::Reply(_) => match self.settle_revision(&headers, &REPLY) {
                 // Nothing is ever asked of a client.
                 Ok(_) => self.refuse(ErrorCode::UnsolicitedReply, None).await,
-                Err(problem) => self.refuse_because(problem, None).await,
+                Err(problem) => self.refuse_because(*problem, None).await,
             },
         }
     }
@@ -202,7 +229,7 @@ impl Received {
         &mut self,
         headers: &Headers,
         facts: &MessageFacts<'_>,
-    ) -> Result<Revision, Problem> {
+    ) -> Result<Revision, Box<Problem>> {
         let stated = headers.version.unwrap_or(super::UNSTATED);
         self.arrival.revision = Some(stated);
         let opening = facts.method == Some("initialize");
@@ -213,16 +240,20 @@ impl Received {
                 self.gateway.sessions.find(secret, agent, &server.name)
             });
             match found {
-                Some(None) => return Err(Problem::new(ErrorCode::UnknownSession)),
+                Some(None) => return Err(Problem::new(ErrorCode::UnknownSession).into()),
                 Some(Some(session)) => self.arrival.session = Some(session),
                 None => {}
             }
         }
-        let agreed = self.arrival.session.as_ref().map(|session| session.revision);
+        let agreed = self
+            .arrival
+            .session
+            .as_ref()
+            .map(|session| session.revision);
         let revision = conformity::revision(headers, facts, agreed)
             .map_err(|misfit| Problem::new(misfit.code()).because(misfit.problem()))?;
         if revision.has_sessions() && !opening && self.arrival.session.is_none() {
-            return Err(Problem::new(ErrorCode::SessionRequired));
+            return Err(Problem::new(ErrorCode::SessionRequired).into());
         }
         Ok(revision)
     }
@@ -235,7 +266,8 @@ impl Received {
         bound: Bound,
     ) -> Response {
         let has_task = bound.interpreted.view.root().get("task").is_some();
-        if has_task && !revision.has_tasks() || call.continuation.is_some() && !revision.has_rounds()
+        if has_task && !revision.has_tasks()
+            || call.continuation.is_some() && !revision.has_rounds()
         {
             let pointer = if has_task { "/params/task" } else { "/params" };
             let problem = Problem::not_admitted(Refusal {
@@ -295,6 +327,10 @@ impl Received {
     }
 
     async fn refuse_because(&self, problem: Problem, id: Option<&Id>) -> Response {
-        respond::reply(unread_because(&self.gateway, &self.arrival, problem).await.reply(id))
+        respond::reply(
+            unread_because(&self.gateway, &self.arrival, problem)
+                .await
+                .reply(id),
+        )
     }
 }

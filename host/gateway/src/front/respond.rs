@@ -39,7 +39,10 @@ pub(super) fn reply(reply: Reply) -> Response {
     let mut response = Response::new(Body::from(reply.body));
     *response.status_mut() = reply.status;
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("application/json"),
+    );
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if let Some(ms) = reply.retry_after_ms {
         headers.insert(header::RETRY_AFTER, HeaderValue::from(ms.div_ceil(1_000)));
@@ -72,7 +75,10 @@ pub(super) async fn deliver(mut inbox: Inbox, accepts: Accepts) -> Response {
     };
     let mut response = Response::new(Body::new(Events::new(inbox, first)));
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("text/event-stream"),
+    );
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
@@ -94,7 +100,11 @@ impl Events {
         let mut heartbeat = tokio::time::interval(HEARTBEAT);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         heartbeat.reset();
-        Self { inbox: Some(inbox), first, heartbeat }
+        Self {
+            inbox: Some(inbox),
+            first,
+            heartbeat,
+        }
     }
 
     fn next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
@@ -103,7 +113,9 @@ impl Events {
             sse::event(&mut out, None, &first);
             return Poll::Ready(Some(out));
         }
-        let Some(inbox) = &mut self.inbox else { return Poll::Ready(None) };
+        let Some(inbox) = &mut self.inbox else {
+            return Poll::Ready(None);
+        };
         if let Poll::Ready(Some(event)) = inbox.events.poll_recv(cx) {
             sse::event(&mut out, None, &event);
             return Poll::Ready(Some(out));
@@ -130,6 +142,7 @@ impl hyper::body::Body for Events {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        self.next(cx).map(|bytes| bytes.map(|bytes| Ok(Frame::data(Bytes::from(bytes)))))
+        self.next(cx)
+            .map(|bytes| bytes.map(|bytes| Ok(Frame::data(Bytes::from(bytes)))))
     }
 }

@@ -82,7 +82,10 @@ impl Tokens {
     /// [`TokensError`].
     pub fn open(path: PathBuf) -> Result<Self, TokensError> {
         let read = read(&path)?;
-        Ok(Self { path, current: Arc::new(RwLock::new(read)) })
+        Ok(Self {
+            path,
+            current: Arc::new(RwLock::new(read)),
+        })
     }
 
     /// Reads the file again where it has changed, so that a revocation takes
@@ -93,7 +96,11 @@ impl Tokens {
     /// [`TokensError`].
     pub fn refresh(&self) -> Result<bool, TokensError> {
         let changed = stamp(&self.path);
-        let known = self.current.read().unwrap_or_else(PoisonError::into_inner).changed;
+        let known = self
+            .current
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .changed;
         if changed.is_some() && changed == known {
             return Ok(false);
         }
@@ -107,20 +114,30 @@ impl Tokens {
         let (Some(value), None) = (values.next(), values.next()) else {
             return Err(Unauthenticated);
         };
-        let (scheme, token) =
-            value.to_str().ok().and_then(|text| text.split_once(' ')).ok_or(Unauthenticated)?;
+        let (scheme, token) = value
+            .to_str()
+            .ok()
+            .and_then(|text| text.split_once(' '))
+            .ok_or(Unauthenticated)?;
         if !scheme.eq_ignore_ascii_case("bearer") {
             return Err(Unauthenticated);
         }
         let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
-        let grant = current.file.find(token.trim_start_matches(' ')).ok_or(Unauthenticated)?;
+        let grant = current
+            .file
+            .find(token.trim_start_matches(' '))
+            .ok_or(Unauthenticated)?;
         Ok(agent("token", &grant.subject))
     }
 }
 
 /// The file vouches for its subjects, so there is no other issuer to name.
 fn agent(method: &str, subject: &str) -> Agent {
-    Agent { method: method.to_owned(), issuer: String::new(), subject: subject.to_owned() }
+    Agent {
+        method: method.to_owned(),
+        issuer: String::new(),
+        subject: subject.to_owned(),
+    }
 }
 
 fn stamp(path: &std::path::Path) -> Option<(SystemTime, u64)> {
@@ -131,10 +148,14 @@ fn stamp(path: &std::path::Path) -> Option<(SystemTime, u64)> {
 fn read(path: &std::path::Path) -> Result<Read, TokensError> {
     // Taken before the content, so that a change in between is seen later.
     let changed = stamp(path);
-    let text = std::fs::read_to_string(path)
-        .map_err(|source| TokensError::Unreadable { path: path.to_owned(), source })?;
-    let file = TokenFile::parse(&text)
-        .map_err(|source| TokensError::Malformed { path: path.to_owned(), source })?;
+    let text = std::fs::read_to_string(path).map_err(|source| TokensError::Unreadable {
+        path: path.to_owned(),
+        source,
+    })?;
+    let file = TokenFile::parse(&text).map_err(|source| TokensError::Malformed {
+        path: path.to_owned(),
+        source,
+    })?;
     Ok(Read { file, changed })
 }
 
@@ -156,22 +177,37 @@ mod tests {
         let path = folder.path().join("tokens.toml");
         let token = Token::from_random([7; 32]);
         let mut file = TokenFile::default();
-        file.add("billing", &token, "2026-01-01T00:00:00.000000Z").unwrap();
+        file.add("billing", &token, "2026-01-01T00:00:00.000000Z")
+            .unwrap();
         std::fs::write(&path, file.to_text()).unwrap();
         let tokens = Tokens::open(path.clone()).unwrap();
         let secret = token.reveal().to_owned();
-        let (good, short) = (format!("Bearer {secret}"), format!("Bearer {}", &secret[1..]));
+        let (good, short) = (
+            format!("Bearer {secret}"),
+            format!("Bearer {}", &secret[1..]),
+        );
         for (why, values, subject) in [
             ("the token", vec![good.as_str()], Some("billing")),
-            ("another case of the scheme", vec![&*good.replace("Bearer", "bearer")], Some("billing")),
+            (
+                "another case of the scheme",
+                vec![&*good.replace("Bearer", "bearer")],
+                Some("billing"),
+            ),
             ("no header", vec![], None),
             ("twice", vec![good.as_str(), good.as_str()], None),
-            ("another scheme", vec![&*good.replace("Bearer", "Basic")], None),
+            (
+                "another scheme",
+                vec![&*good.replace("Bearer", "Basic")],
+                None,
+            ),
             ("cut", vec![short.as_str()], None),
             ("no scheme", vec![secret.as_str()], None),
             ("empty", vec!["Bearer "], None),
         ] {
-            let got = tokens.authenticate(&headers(&values)).ok().map(|agent| agent.subject);
+            let got = tokens
+                .authenticate(&headers(&values))
+                .ok()
+                .map(|agent| agent.subject);
             assert_eq!(got.as_deref(), subject, "{why}");
         }
         file.revoke("billing");

@@ -9,7 +9,8 @@ use thiserror::Error;
 
 /// What every token begins with, so that scanners for leaked secrets know it.
 const PREFIX: &str = "csgn_";
-const HEADING: &str = "# Written by `countersign agent`. It holds hashes of tokens, never tokens.\n";
+const HEADING: &str =
+    "# Written by `countersign agent`. It holds hashes of tokens, never tokens.\n";
 
 /// A bearer token; shown once, when it is made.
 #[derive(Clone, PartialEq, Eq)]
@@ -67,12 +68,22 @@ impl TokenFile {
     /// [`MalformedTokens`], also for a subject or a hash that is none.
     pub fn parse(text: &str) -> Result<Self, MalformedTokens> {
         let file: Self = toml::from_str(text).map_err(|error| {
-            MalformedTokens(error.message().lines().next().unwrap_or_default().to_owned())
+            MalformedTokens(
+                error
+                    .message()
+                    .lines()
+                    .next()
+                    .unwrap_or_default()
+                    .to_owned(),
+            )
         })?;
         for grant in &file.grants {
             subject(&grant.subject)?;
             if grant.token.parse::<Digest>().is_err() {
-                return Err(MalformedTokens(format!("the hash of `{}` is none", grant.subject)));
+                return Err(MalformedTokens(format!(
+                    "the hash of `{}` is none",
+                    grant.subject
+                )));
             }
         }
         Ok(file)
@@ -146,7 +157,9 @@ fn subject(text: &str) -> Result<(), MalformedTokens> {
     if sound {
         Ok(())
     } else {
-        Err(MalformedTokens("a subject is 1 to 200 visible ASCII characters".to_owned()))
+        Err(MalformedTokens(
+            "a subject is 1 to 200 visible ASCII characters".to_owned(),
+        ))
     }
 }
 
@@ -159,7 +172,8 @@ mod tests {
         let token = Token::from_random([1; 32]);
         let mut file = TokenFile::default();
         file.add("a\"b\\c", &token, "now").unwrap();
-        file.add("billing", &Token::from_random([2; 32]), "now").unwrap();
+        file.add("billing", &Token::from_random([2; 32]), "now")
+            .unwrap();
         let text = file.to_text();
         assert!(!text.contains(token.reveal()));
         assert_eq!(TokenFile::parse(&text).unwrap(), file);

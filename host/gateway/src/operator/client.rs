@@ -60,9 +60,13 @@ async fn ask(socket: &Path, text: String, out: &mut dyn Write) -> Result<(), Ope
     let broken = |error: hyper::Error| OperatorError::Broken(error.to_string());
     let stream = UnixStream::connect(socket)
         .await
-        .map_err(|source| OperatorError::NotRunning { socket: socket.to_owned(), source })?;
-    let (mut sender, connection) =
-        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
+        .map_err(|source| OperatorError::NotRunning {
+            socket: socket.to_owned(),
+            source,
+        })?;
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+        .await
+        .map_err(broken)?;
     tokio::spawn(connection);
     let request = Request::builder()
         .method(Method::POST)

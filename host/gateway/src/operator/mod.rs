@@ -18,12 +18,21 @@ const SOCKET: &str = "socket";
 
 /// A selection as lines; none where a value holds a line end.
 fn to_text(selection: &Selection) -> Option<String> {
-    let agent = |agent: &Agent| vec![agent.method.clone(), agent.issuer.clone(), agent.subject.clone()];
+    let agent = |agent: &Agent| {
+        vec![
+            agent.method.clone(),
+            agent.issuer.clone(),
+            agent.subject.clone(),
+        ]
+    };
     let lines = match selection {
         Selection::All => vec!["all".to_owned()],
-        Selection::Execution(of, id) => {
-            [vec!["execution".to_owned()], agent(of), vec![id.to_string()]].concat()
-        }
+        Selection::Execution(of, id) => [
+            vec!["execution".to_owned()],
+            agent(of),
+            vec![id.to_string()],
+        ]
+        .concat(),
         Selection::Call(id) => vec!["call".to_owned(), id.to_string()],
         Selection::Agent(of) => [vec!["agent".to_owned()], agent(of)].concat(),
         Selection::Workflow(id) => vec!["workflow".to_owned(), id.to_string()],
@@ -59,8 +68,11 @@ mod tests {
 
     #[test]
     fn every_selection_reads_back_and_a_line_end_is_no_part_of_one() {
-        let agent =
-            Agent { method: "token".into(), issuer: String::new(), subject: "a b".into() };
+        let agent = Agent {
+            method: "token".into(),
+            issuer: String::new(),
+            subject: "a b".into(),
+        };
         for selection in [
             Selection::All,
             Selection::Execution(agent.clone(), "e-1".parse().unwrap()),
@@ -71,7 +83,10 @@ mod tests {
         ] {
             assert_eq!(from_text(&to_text(&selection).unwrap()), Some(selection));
         }
-        let broken = Agent { subject: "a\nb".into(), ..agent };
+        let broken = Agent {
+            subject: "a\nb".into(),
+            ..agent
+        };
         assert_eq!(to_text(&Selection::Agent(broken)), None);
         for text in ["", "everything", "call\n", "time\n1"] {
             assert_eq!(from_text(text), None, "{text:?}");

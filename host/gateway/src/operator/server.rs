@@ -58,14 +58,22 @@ impl Listening {
     /// Makes the folder and the socket. Call it with the ledger's lock in hand:
     /// a socket that is there already is then a dead gateway's.
     pub(crate) fn open(folder: &Path) -> Result<Self, SocketError> {
-        let failed = |source| SocketError::Io { folder: folder.to_owned(), source };
+        let failed = |source| SocketError::Io {
+            folder: folder.to_owned(),
+            source,
+        };
         match fs::DirBuilder::new().mode(0o700).create(folder) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(failed(error));
+            }
             _ => {}
         }
         let mode = fs::metadata(folder).map_err(failed)?.permissions().mode() & 0o7777;
         if mode & 0o077 != 0 {
-            return Err(SocketError::Permissions { folder: folder.to_owned(), mode });
+            return Err(SocketError::Permissions {
+                folder: folder.to_owned(),
+                mode,
+            });
         }
         let path = folder.join(SOCKET);
         match fs::remove_file(&path) {
@@ -90,8 +98,9 @@ pub(crate) async fn serve(
     environment: Environment,
     mut draining: watch::Receiver<bool>,
 ) {
-    let router =
-        Router::new().route("/export", post(export)).with_state((source, environment));
+    let router = Router::new()
+        .route("/export", post(export))
+        .with_state((source, environment));
     loop {
         let stream = tokio::select! {
             () = async { drop(draining.wait_for(|draining| *draining).await) } => return,
@@ -125,7 +134,10 @@ async fn export(
     }
     let (sender, chunks) = mpsc::channel(MOST_CHUNKS);
     tokio::task::spawn_blocking(move || {
-        let pipe = Pipe { sender: sender.clone(), held: Vec::with_capacity(CHUNK_BYTES) };
+        let pipe = Pipe {
+            sender: sender.clone(),
+            held: Vec::with_capacity(CHUNK_BYTES),
+        };
         let written = export::write(&source, &selection, environment.now(), pipe)
             .map_err(|error| error.to_string())
             .and_then(|mut pipe| pipe.flush().map_err(|error| error.to_string()));
@@ -174,6 +186,8 @@ impl hyper::body::Body for Chunks {
         mut self: std::pin::Pin<&mut Self>,
         cx: &mut std::task::Context<'_>,
     ) -> std::task::Poll<Option<Result<Frame<Bytes>, io::Error>>> {
-        self.0.poll_recv(cx).map(|chunk| chunk.map(|chunk| chunk.map(Frame::data)))
+        self.0
+            .poll_recv(cx)
+            .map(|chunk| chunk.map(|chunk| chunk.map(Frame::data)))
     }
 }

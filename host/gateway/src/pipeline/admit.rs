@@ -17,7 +17,12 @@ pub(crate) async fn admit(
     message: &Bytes,
 ) -> Result<Result<Admitted, Refusal>, Fault> {
     let (job, bytes) = (profile.clone(), message.clone());
-    on_a_fitting_thread(message.len(), move || job.admit(&bytes), || profile.admit(message)).await
+    on_a_fitting_thread(
+        message.len(),
+        move || job.admit(&bytes),
+        || profile.admit(message),
+    )
+    .await
 }
 
 /// Runs short work here and long work where it holds nobody up. Both closures

@@ -89,9 +89,14 @@ impl Attempt {
         draft.world = Some(bound.profile.world().to_owned());
         draft.component = Some(bound.profile.component_digest());
         draft.binding = Some(bound.interpreted.binding);
-        draft.continuation = bound.continuation.as_ref().map(|continuation| continuation.digest);
-        draft.request_state_presented =
-            bound.continuation.as_ref().and_then(|continuation| continuation.request_state);
+        draft.continuation = bound
+            .continuation
+            .as_ref()
+            .map(|continuation| continuation.digest);
+        draft.request_state_presented = bound
+            .continuation
+            .as_ref()
+            .and_then(|continuation| continuation.request_state);
         draft
     }
 }

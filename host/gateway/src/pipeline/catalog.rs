@@ -17,6 +17,7 @@ use crate::state::Gateway;
 pub(crate) struct Offered {
     tool: Arc<Tool>,
     class: Class,
+    mirrored: Vec<(String, Option<String>)>,
 }
 
 impl Offered {
@@ -27,6 +28,11 @@ impl Offered {
     pub(crate) fn class(&self) -> Class {
         self.class
     }
+
+    /// The headers that mirror arguments, for upstreams that want them.
+    pub(crate) fn mirrored(&self) -> &[(String, Option<String>)] {
+        &self.mirrored
+    }
 }
 
 /// Finds the tool, with the upstream ready to be spoken to.
@@ -35,27 +41,37 @@ impl Offered {
 /// `upstream-unavailable`, `unknown-tool`, `header-mismatch` where an argument
 /// and the header that mirrors it differ, `execution-id-required` by
 /// configuration.
-pub(crate) async fn offered(gateway: &Gateway, attempt: &Attempt) -> Result<Offered, Problem> {
+pub(crate) async fn offered(gateway: &Gateway, attempt: &Attempt) -> Result<Offered, Box<Problem>> {
     let Attempt { arrival, bound, .. } = attempt;
     let name = &bound.interpreted.tool;
     let unavailable = |_| Problem::new(ErrorCode::UpstreamUnavailable);
-    arrival.server.upstream.ready(&arrival.agent).await.map_err(unavailable)?;
+    arrival
+        .server
+        .upstream
+        .ready(&arrival.agent)
+        .await
+        .map_err(unavailable)?;
     let listing = gateway
         .tools(&arrival.server, &arrival.agent, Need::Tool(name))
         .await
         .map_err(unavailable)?;
-    let tool = listing.tool(name).ok_or_else(|| Problem::new(ErrorCode::UnknownTool))?;
+    let tool = listing
+        .tool(name)
+        .ok_or_else(|| Problem::new(ErrorCode::UnknownTool))?;
     let hints = Hints {
         read_only: tool.annotations.read_only,
         destructive: tool.annotations.destructive,
     };
     let class = Class::of(hints);
+    let mut declared = Vec::with_capacity(tool.mirrored.len());
+    for (header, argument) in &tool.mirrored {
+        let value = mirrored(&bound.interpreted.view, argument).map_err(|NoForm| {
+            Problem::new(ErrorCode::HeaderMismatch)
+                .because("an argument that a header must mirror has no form there")
+        })?;
+        declared.push((header.clone(), value));
+    }
     if !attempt.revision.has_sessions() {
-        let declared: Vec<_> = tool
-            .mirrored
-            .iter()
-            .map(|(header, argument)| (header.clone(), mirrored(&bound.interpreted.view, argument)))
-            .collect();
         conformity::parameters(&attempt.headers, &declared)
             .map_err(|misfit| Problem::new(misfit.code()).because(misfit.problem()))?;
     }
@@ -65,22 +81,32 @@ pub(crate) async fn offered(gateway: &Gateway, attempt: &Attempt) -> Result<Offe
         Required::Always => true,
     };
     if required && attempt.execution_id.is_none() {
-        return Err(Problem::new(ErrorCode::ExecutionIdRequired));
+        return Err(Problem::new(ErrorCode::ExecutionIdRequired).into());
     }
-    Ok(Offered { tool: Arc::clone(tool), class })
+    Ok(Offered {
+        tool: Arc::clone(tool),
+        class,
+        mirrored: declared,
+    })
 }
 
+/// A value that no header carries.
+struct NoForm;
+
 /// An argument as a header has it; none where it is absent or null. A number
-/// with a fraction, an array or an object has no such form, and equals nothing.
-fn mirrored(view: &View, argument: &str) -> Option<String> {
-    let value = view.root().get("arguments")?.get(argument)?.value();
-    Some(match value {
-        Value::Null => return None,
-        Value::Boolean(value) => value.to_string(),
-        Value::Integer(value) if value.unsigned_abs() < 1 << 53 => value.to_string(),
-        Value::Text(value) => value.clone(),
-        Value::Integer(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-            "\u{0}".to_owned()
-        }
-    })
+/// that is no integer within ±(2^53−1), an array or an object has no form.
+fn mirrored(view: &View, argument: &str) -> Result<Option<String>, NoForm> {
+    let value = view
+        .root()
+        .get("arguments")
+        .and_then(|arguments| arguments.get(argument));
+    Ok(Some(
+        match value.map(countersign_canon::view::Cursor::value) {
+            None | Some(Value::Null) => return Ok(None),
+            Some(Value::Boolean(value)) => value.to_string(),
+            Some(Value::Integer(value)) if value.unsigned_abs() < 1 << 53 => value.to_string(),
+            Some(Value::Text(value)) => value.clone(),
+            Some(_) => return Err(NoForm),
+        },
+    ))
 }

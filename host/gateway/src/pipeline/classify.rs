@@ -41,7 +41,8 @@ impl Classified {
     }
 
     pub(crate) fn is_refused(self) -> bool {
-        self.0.is_some_and(|classification| refused_as(classification).is_some())
+        self.0
+            .is_some_and(|classification| refused_as(classification).is_some())
     }
 }
 
@@ -51,14 +52,19 @@ pub(crate) async fn classify(
     gateway: &Gateway,
     attempt: &mut Attempt,
 ) -> Result<Classified, Stopped> {
-    let Some(id) = attempt.execution_id.clone() else { return Ok(Classified(None)) };
+    let Some(id) = attempt.execution_id.clone() else {
+        return Ok(Classified(None));
+    };
     let ledger = gateway.ledger.clone();
     let agent = attempt.arrival.agent.clone();
     let execution = ledger.lookup(&agent, &id).map_err(Stopped::Ledger)?;
     if let Some(execution) = &execution {
         adopt(gateway, attempt, execution).await?;
     }
-    ask(attempt, execution.as_ref()).map(Some).map(Classified).map_err(Stopped::Fault)
+    ask(attempt, execution.as_ref())
+        .map(Some)
+        .map(Classified)
+        .map_err(Stopped::Fault)
 }
 
 /// Binds the message again under the recorded profile.
@@ -71,16 +77,25 @@ async fn adopt(
     if recorded == attempt.bound.profile.id().as_str() {
         return Ok(());
     }
-    let profile = recorded.parse().ok().and_then(|id| gateway.profiles.get(&id));
+    let profile = recorded
+        .parse()
+        .ok()
+        .and_then(|id| gateway.profiles.get(&id));
     // Not loaded: what cannot be compared is refused as incomparable, and
     // never called different.
-    let Some(profile) = profile else { return Ok(()) };
+    let Some(profile) = profile else {
+        return Ok(());
+    };
     let not_admissible = || Stopped::NotAdmissible {
         profile: profile.id().clone(),
         component: profile.component_digest(),
     };
-    let admitted = admit(profile, &attempt.message).await.map_err(Stopped::Fault)?;
-    let Ok(Admitted::Call(call)) = admitted else { return Err(not_admissible()) };
+    let admitted = admit(profile, &attempt.message)
+        .await
+        .map_err(Stopped::Fault)?;
+    let Ok(Admitted::Call(call)) = admitted else {
+        return Err(not_admissible());
+    };
     let bound = interpret(profile, &call).await.map_err(Stopped::Fault)?;
     attempt.bound = bound.map_err(|_| not_admissible())?;
     Ok(())
@@ -98,9 +113,16 @@ fn ask(attempt: &Attempt, execution: Option<&Execution>) -> Result<Classificatio
             request_state: continuation.request_state.as_ref().map(Digest::as_str),
         }),
     };
-    let Some(execution) = execution else { return bound.profile.classify(&presented, None) };
+    let Some(execution) = execution else {
+        return bound.profile.classify(&presented, None);
+    };
     let recorded_target = execution.admitted.target.to_string();
-    let claimed: Vec<&str> = execution.record.claimed.iter().map(Digest::as_str).collect();
+    let claimed: Vec<&str> = execution
+        .record
+        .claimed
+        .iter()
+        .map(Digest::as_str)
+        .collect();
     let recorded = Recorded {
         profile: &execution.admitted.profile,
         binding: execution.admitted.binding.as_str(),

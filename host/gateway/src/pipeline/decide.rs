@@ -54,16 +54,30 @@ pub(crate) fn decide(
             class: offered.class(),
         },
         view: &attempt.bound.interpreted.view,
-        execution_id: attempt.execution_id.as_ref().map(evidence::ExecutionId::as_str),
-        workflow_id: attempt.workflow_id.as_ref().map(evidence::WorkflowId::as_str),
+        execution_id: attempt
+            .execution_id
+            .as_ref()
+            .map(evidence::ExecutionId::as_str),
+        workflow_id: attempt
+            .workflow_id
+            .as_ref()
+            .map(evidence::WorkflowId::as_str),
         client: &attempt.context,
-        continuation: attempt.bound.continuation.as_ref().map(|c| c.canonical.as_slice()),
+        continuation: attempt
+            .bound
+            .continuation
+            .as_ref()
+            .map(|c| c.canonical.as_slice()),
         revision: attempt.revision.as_str(),
     };
     let decision = basis.policies.decide(&request);
     let draft = recorded(attempt, offered, &decision, &basis.policies);
     match decision.code() {
-        None => Ok(Permit { classified, draft, epochs: basis.epochs }),
+        None => Ok(Permit {
+            classified,
+            draft,
+            epochs: basis.epochs,
+        }),
         Some(code) => {
             let code = match code {
                 RefusalCode::PolicyDenied => ErrorCode::PolicyDenied,
@@ -83,7 +97,11 @@ fn recorded(
     let mut draft = attempt.draft();
     draft.decision = Some(evidence::Decision {
         allow: decision.allow(),
-        determining: decision.determining().iter().map(ToString::to_string).collect(),
+        determining: decision
+            .determining()
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
         reason: decision.reason().as_str().to_owned(),
     });
     draft.policy_inputs = Some(PolicyInputs {

@@ -30,12 +30,18 @@ pub(super) fn deliver(attempt: &Attempt, settling: Settling) -> Reply {
         Ok(answer) if answer.is_error() => {
             Reply::ok(envelope::error(&attempt.id, &answer.with_receipt(&receipt)))
         }
-        Ok(answer) => Reply::ok(envelope::result(&attempt.id, &answer.with_receipt(&receipt))),
+        Ok(answer) => Reply::ok(envelope::result(
+            &attempt.id,
+            &answer.with_receipt(&receipt),
+        )),
         Err(reason) => {
             let outcome = settled.outcome();
             let not_sent = outcome == Some(countersign_canon::Outcome::NotAttempted);
-            let code =
-                if not_sent { ErrorCode::UpstreamUnavailable } else { ErrorCode::OutcomeUnknown };
+            let code = if not_sent {
+                ErrorCode::UpstreamUnavailable
+            } else {
+                ErrorCode::OutcomeUnknown
+            };
             let mut problem = Problem::new(code).because(explained(reason));
             let call_id = attempt.arrival.call_id.to_string();
             problem.attempt = Some(call_id.clone());

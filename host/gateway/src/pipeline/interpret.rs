@@ -44,12 +44,11 @@ pub(crate) async fn interpret(
         Err(refusal) => return Ok(Err(refusal)),
     };
     let continuation = call.continuation.as_ref().map(|continuation| Continuation {
-        digest: preimage::continuation(
-            profile.id(),
-            &interpreted.binding,
-            &continuation.canonical,
-        ),
-        request_state: continuation.request_state.as_deref().map(preimage::request_state),
+        digest: preimage::continuation(profile.id(), &interpreted.binding, &continuation.canonical),
+        request_state: continuation
+            .request_state
+            .as_deref()
+            .map(preimage::request_state),
         canonical: continuation.canonical.clone(),
     });
     Ok(Ok(Bound {

@@ -11,6 +11,7 @@ use countersign_mcp::envelope::{Additions, member_of, tool_call};
 use countersign_mcp::{Answer, incoming};
 
 use super::attempt::Attempt;
+use super::catalog::Offered;
 use crate::delivery::Outbox;
 use crate::upstream::{Answer as Reply, Exchange, IDENTITY, Request};
 
@@ -32,6 +33,7 @@ pub(super) struct Answered {
 /// Sends the call, once.
 pub(super) async fn invoke(
     attempt: &Attempt,
+    offered: &Offered,
     reserved: Box<Reserved>,
     outbox: &Outbox,
 ) -> Invoked {
@@ -51,29 +53,36 @@ pub(super) async fn invoke(
         if !upstream.revision().has_sessions() {
             meta.extend(IDENTITY.meta(upstream.revision()));
         }
-        let continuation = attempt.bound.continuation.as_ref().map(|c| c.canonical.as_slice());
+        let continuation = attempt
+            .bound
+            .continuation
+            .as_ref()
+            .map(|c| c.canonical.as_slice());
         // INVARIANT: the profile gave the action, and the engine checked it.
         tool_call(id, &attempt.bound.action, &Additions { meta, continuation }).unwrap_or_default()
     };
     let request = Request {
         method: "tools/call",
         name: Some(&attempt.bound.interpreted.tool),
+        mirrored: offered.mirrored(),
         body: &body,
         gate: Some(token.gate()),
         progress: progress.map(|token| outbox.progress(token)),
     };
-    let kind = if attempt.revision.has_sessions() { ResultType::AsIs } else { ResultType::Stated };
+    let kind = if attempt.revision.has_sessions() {
+        ResultType::AsIs
+    } else {
+        ResultType::Stated
+    };
     let rounds = upstream.revision().has_rounds() && attempt.revision.has_rounds();
     let read = move |answer: Reply<'_>| read(answer, kind, rounds);
-    let exchange = upstream.exchange(&attempt.arrival.agent, request, read).await;
+    let exchange = upstream
+        .exchange(&attempt.arrival.agent, request, read)
+        .await;
     Invoked { token, exchange }
 }
 
-fn read(
-    answer: Reply<'_>,
-    kind: ResultType,
-    rounds: bool,
-) -> Option<Answered> {
+fn read(answer: Reply<'_>, kind: ResultType, rounds: bool) -> Option<Answered> {
     let (form, item) = match answer {
         Ok(result) => (Form::Result, result),
         Err(error) => (Form::Error, error),
@@ -83,7 +92,10 @@ fn read(
         Form::Error => Answer::error(item).ok()?,
     };
     if answer.removed() > 0 {
-        tracing::warn!(removed = answer.removed(), "an upstream used names of the gateway's own");
+        tracing::warn!(
+            removed = answer.removed(),
+            "an upstream used names of the gateway's own"
+        );
     }
     let digested = if answer.added() {
         // What the caller holds is what is digested, so that it can compute it.
@@ -98,5 +110,8 @@ fn read(
 
 fn digest(form: Form, item: Item<'_>) -> Option<Digested> {
     let answer = evidence::Answer::of(form, item)?;
-    Some(Digested { digest: answer.digest(), bytes: answer.bytes() })
+    Some(Digested {
+        digest: answer.digest(),
+        bytes: answer.bytes(),
+    })
 }

@@ -51,7 +51,9 @@ async fn way(gateway: &Gateway, mut attempt: Attempt, outbox: &Outbox) -> Reply 
         }
     }
     // What changes faster than it can be decided on is not admitted.
-    unread(gateway, &attempt.arrival, ErrorCode::Overloaded).await.reply(Some(&attempt.id))
+    unread(gateway, &attempt.arrival, ErrorCode::Overloaded)
+        .await
+        .reply(Some(&attempt.id))
 }
 
 /// What was decided does not hold any more; nothing was written.
@@ -64,7 +66,10 @@ async fn once(
 ) -> Result<Reply, DecideAgain> {
     // Read before anything that rests on it, so that a change is noticed.
     let basis = gateway.decisions.current();
-    let refusing = Refusing { gateway, epochs: basis.epochs };
+    let refusing = Refusing {
+        gateway,
+        epochs: basis.epochs,
+    };
 
     let classified = match classify::classify(gateway, attempt).await {
         Ok(classified) => classified,
@@ -75,16 +80,20 @@ async fn once(
     }
     let offered = match catalog::offered(gateway, attempt).await {
         Ok(offered) => offered,
-        Err(problem) => return refusing.by(attempt, &classified, problem).await,
+        Err(problem) => return refusing.by(attempt, &classified, *problem).await,
     };
     let permit = match decide::decide(&basis, attempt, classified, &offered) {
         Ok(permit) => permit,
         Err(denial) => {
             let (classified, draft, code) = *denial;
-            return refusing.with(attempt, &classified, draft, Problem::new(code)).await;
+            return refusing
+                .with(attempt, &classified, draft, Problem::new(code))
+                .await;
         }
     };
-    let Some(place) = gateway.limits.place(&attempt.arrival.agent, &attempt.arrival.server.name)
+    let Some(place) = gateway
+        .limits
+        .place(&attempt.arrival.agent, &attempt.arrival.server.name)
     else {
         let problem = overloaded();
         return refusing.by(attempt, permit.classified(), problem).await;
@@ -93,7 +102,7 @@ async fn once(
         Outcome::Reserved(reserved) => reserved,
         Outcome::Refused(reply) => return Ok(reply),
     };
-    let invoked = invoke::invoke(attempt, reserved, outbox).await;
+    let invoked = invoke::invoke(attempt, &offered, reserved, outbox).await;
     let settled = settle::settle(gateway, attempt, invoked).await;
     drop(place);
     Ok(deliver::deliver(attempt, settled))

@@ -33,7 +33,8 @@ impl Refusing<'_> {
         attempt: &Attempt,
         classified: &Classified,
     ) -> Result<Reply, DecideAgain> {
-        self.record(attempt, attempt.draft(), classified.get(), None).await
+        self.record(attempt, attempt.draft(), classified.get(), None)
+            .await
     }
 
     /// By a code, unless the attempt is by now refused for what it is.
@@ -43,7 +44,8 @@ impl Refusing<'_> {
         classified: &Classified,
         problem: Problem,
     ) -> Result<Reply, DecideAgain> {
-        self.with(attempt, classified, attempt.draft(), problem).await
+        self.with(attempt, classified, attempt.draft(), problem)
+            .await
     }
 
     /// The same, with a draft that says more.
@@ -54,7 +56,8 @@ impl Refusing<'_> {
         draft: Draft,
         problem: Problem,
     ) -> Result<Reply, DecideAgain> {
-        self.record(attempt, draft, classified.get(), Some(problem)).await
+        self.record(attempt, draft, classified.get(), Some(problem))
+            .await
     }
 
     /// For want of a classification.
@@ -90,7 +93,9 @@ impl Refusing<'_> {
         earlier: Option<Classification>,
         problem: Option<Problem>,
     ) -> Result<Reply, DecideAgain> {
-        let code = problem.as_ref().and_then(|problem| entry_code(problem.code()));
+        let code = problem
+            .as_ref()
+            .and_then(|problem| entry_code(problem.code()));
         let Ok(presented) = Presented::new(draft, earlier, self.epochs) else {
             return Ok(self.unrecorded(attempt, &LedgerError::Unclassified));
         };
@@ -111,7 +116,9 @@ impl Refusing<'_> {
 pub(super) fn unrecorded(gateway: &Gateway, attempt: &Attempt, error: &LedgerError) -> Reply {
     let mut problem = ledger_problem(error);
     tracing::error!(call_id = %attempt.arrival.call_id, "the ledger refused: {error}");
-    gateway.suppressed.count(&attempt.arrival.agent, problem.code(), attempt.arrival.at);
+    gateway
+        .suppressed
+        .count(&attempt.arrival.agent, problem.code(), attempt.arrival.at);
     problem.attempt = Some(attempt.arrival.call_id.to_string());
     reply(&problem, Some(&attempt.id), attempt.revision)
 }
@@ -128,8 +135,9 @@ pub(super) fn refused_reply(
         return Reply::ok(envelope::result(&attempt.id, &retained));
     }
     let code = ErrorCode::parse(refused.code.as_str()).unwrap_or(ErrorCode::Internal);
-    let mut problem =
-        problem.filter(|problem| problem.code() == code).unwrap_or_else(|| Problem::new(code));
+    let mut problem = problem
+        .filter(|problem| problem.code() == code)
+        .unwrap_or_else(|| Problem::new(code));
     problem.attempt = Some(attempt.arrival.call_id.to_string());
     problem.safe_with_new_id = refused.safe_with_new_id;
     if let Some(Classification::Collision(difference)) = refused.classification {
@@ -151,7 +159,10 @@ fn describe(problem: &mut Problem, known: &Known) {
 
 /// A place in the log, as callers see it.
 pub(super) fn position(position: &Position) -> LogPosition {
-    LogPosition { log_id: position.log_id.to_string(), sequence: position.sequence }
+    LogPosition {
+        log_id: position.log_id.to_string(),
+        sequence: position.sequence,
+    }
 }
 
 /// One problem as an answer.
@@ -225,10 +236,15 @@ async fn record_unread(
         Ok((entry, _)) => problem.log_position = Some(position(&entry)),
         Err(error) => {
             tracing::error!(call_id = %arrival.call_id, "the ledger refused: {error}");
-            gateway.suppressed.count(&arrival.agent, problem.code(), arrival.at);
+            gateway
+                .suppressed
+                .count(&arrival.agent, problem.code(), arrival.at);
         }
     }
-    Unread { problem, revision: arrival.revision.unwrap_or(Revision::R2025_03_26) }
+    Unread {
+        problem,
+        revision: arrival.revision.unwrap_or(Revision::R2025_03_26),
+    }
 }
 
 /// What a caller is told where the ledger gave no verdict.

@@ -27,7 +27,11 @@ pub(super) async fn reserve(
 ) -> Result<Outcome, DecideAgain> {
     let (classified, draft, epochs) = permit.into_parts();
     let Ok(presented) = Presented::new(draft, classified.get(), epochs) else {
-        return Ok(Outcome::Refused(unrecorded(gateway, attempt, &LedgerError::Unclassified)));
+        return Ok(Outcome::Refused(unrecorded(
+            gateway,
+            attempt,
+            &LedgerError::Unclassified,
+        )));
     };
     match gateway.ledger.reserve(presented).await {
         Ok(Verdict::Reserved(reserved)) => Ok(Outcome::Reserved(reserved)),

@@ -31,7 +31,10 @@ pub(super) async fn settle(gateway: &Gateway, attempt: &Attempt, invoked: Invoke
         return Settling::Failed(LedgerError::Settlement);
     };
     match gateway.ledger.settle(token, settlement).await {
-        Ok(settled) => Settling::Done { settled: Box::new(settled), answer },
+        Ok(settled) => Settling::Done {
+            settled: Box::new(settled),
+            answer,
+        },
         Err(error) => {
             tracing::error!(call_id = %attempt.arrival.call_id, "not settled: {error}");
             Settling::Failed(error)
@@ -41,10 +44,19 @@ pub(super) async fn settle(gateway: &Gateway, attempt: &Attempt, invoked: Invoke
 
 fn settlement(exchange: Exchange<Answered>) -> Option<(Settlement, Result<Answer, Reason>)> {
     Some(match exchange {
-        Exchange::NotSent(reason) => (Settlement::NotSent { reason: reason.code()? }, Err(reason)),
-        Exchange::Unanswered { reason, received } => {
-            (Settlement::Unanswered { reason: reason.code()?, received }, Err(reason))
-        }
+        Exchange::NotSent(reason) => (
+            Settlement::NotSent {
+                reason: reason.code()?,
+            },
+            Err(reason),
+        ),
+        Exchange::Unanswered { reason, received } => (
+            Settlement::Unanswered {
+                reason: reason.code()?,
+                received,
+            },
+            Err(reason),
+        ),
         Exchange::Answered(Answered { answer, digested }) => {
             let with = match answer.verdict() {
                 Verdict::Succeeded => Outcome::Succeeded,
@@ -59,7 +71,13 @@ fn settlement(exchange: Exchange<Answered>) -> Option<(Settlement, Result<Answer
                     return Some((settlement, Ok(answer)));
                 }
             };
-            (Settlement::Answered { with, answer: digested }, Ok(answer))
+            (
+                Settlement::Answered {
+                    with,
+                    answer: digested,
+                },
+                Ok(answer),
+            )
         }
     })
 }

@@ -60,9 +60,9 @@ pub(super) fn step<'d>(
 pub(super) fn reply_to(bytes: &[u8]) -> Result<Option<u64>, Unreadable> {
     let document = incoming::read(bytes)?;
     Ok(match incoming::message(&document)? {
-        Incoming::Reply { id, .. } => {
-            id.and_then(Item::integer).and_then(|id| u64::try_from(id).ok())
-        }
+        Incoming::Reply { id, .. } => id
+            .and_then(Item::integer)
+            .and_then(|id| u64::try_from(id).ok()),
         // The token of progress is the id of the request that it is about.
         Incoming::Notification { method, params } if method.is_text("notifications/progress") => {
             params.and_then(token)
@@ -83,7 +83,12 @@ fn forward(progress: &Progress, params: Item<'_>, ours: u64) {
     let others: Vec<(String, Vec<u8>)> = params
         .children()
         .filter(|member| member.name() != Some("progressToken"))
-        .map(|member| (member.name().unwrap_or_default().to_owned(), member.raw().to_vec()))
+        .map(|member| {
+            (
+                member.name().unwrap_or_default().to_owned(),
+                member.raw().to_vec(),
+            )
+        })
         .collect();
     progress.send(&others);
 }

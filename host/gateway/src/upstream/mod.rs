@@ -23,8 +23,10 @@ use crate::config;
 use crate::delivery::Progress;
 
 /// Who the gateway is.
-pub(crate) const IDENTITY: Identity =
-    Identity { name: "countersign", version: env!("CARGO_PKG_VERSION") };
+pub(crate) const IDENTITY: Identity = Identity {
+    name: "countersign",
+    version: env!("CARGO_PKG_VERSION"),
+};
 
 /// One upstream server, over whichever transport.
 #[derive(Debug)]
@@ -57,6 +59,9 @@ pub(crate) struct Request<'r> {
     pub(crate) method: &'r str,
     /// What `Mcp-Name` says, in revisions that have it.
     pub(crate) name: Option<&'r str>,
+    /// What `Mcp-Param-*` say, likewise: a name in lower case without the
+    /// prefix, and the argument where it is present.
+    pub(crate) mirrored: &'r [(String, Option<String>)],
     /// Writes the message under the id that the gateway mints for it.
     pub(crate) body: &'r (dyn Fn(u64) -> Vec<u8> + Send + Sync),
     /// Passed directly before the first byte is written.
@@ -145,12 +150,22 @@ impl Upstream {
         inherited: &[(String, String)],
         hurry: watch::Receiver<bool>,
     ) -> Result<Self, rustls::Error> {
-        let signals = Signals { tools_changed: Arc::default(), hurry };
+        let signals = Signals {
+            tools_changed: Arc::default(),
+            hurry,
+        };
         let kind = match &server.transport {
-            config::Transport::Http { url, headers } => {
-                Kind::Http(http::Http::new(url.clone(), headers.clone(), signals.clone())?)
-            }
-            config::Transport::Stdio { program, arguments, environment, folder } => {
+            config::Transport::Http { url, headers } => Kind::Http(http::Http::new(
+                url.clone(),
+                headers.clone(),
+                signals.clone(),
+            )?),
+            config::Transport::Stdio {
+                program,
+                arguments,
+                environment,
+                folder,
+            } => {
                 let mut variables = inherited.to_vec();
                 for (name, value) in environment {
                     variables.push((name.clone(), value.reveal().to_owned()));
@@ -161,7 +176,11 @@ impl Upstream {
                     variables,
                     folder: folder.clone(),
                 };
-                Kind::Stdio(stdio::Stdio::new(server.name.clone(), command, signals.clone()))
+                Kind::Stdio(stdio::Stdio::new(
+                    server.name.clone(),
+                    command,
+                    signals.clone(),
+                ))
             }
         };
         Ok(Self {
@@ -216,10 +235,13 @@ impl Upstream {
         let exchange = async {
             match &self.kind {
                 Kind::Http(http) => {
-                    http.exchange(agent, self.revision, request, &trace, read).await
+                    http.exchange(agent, self.revision, request, &trace, read)
+                        .await
                 }
                 Kind::Stdio(stdio) => {
-                    stdio.exchange(agent, self.revision, request, &trace, read).await
+                    stdio
+                        .exchange(agent, self.revision, request, &trace, read)
+                        .await
                 }
             }
         };
@@ -231,7 +253,10 @@ impl Upstream {
         };
         if trace.left() {
             self.cancel(agent, trace.id()).await;
-            Exchange::Unanswered { reason, received: false }
+            Exchange::Unanswered {
+                reason,
+                received: false,
+            }
         } else {
             Exchange::NotSent(reason)
         }

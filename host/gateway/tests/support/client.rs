@@ -30,9 +30,15 @@ impl Answer {
     /// The one JSON message, or the last one of an event stream.
     pub fn json(&self) -> Value {
         let text = self.text();
-        let kind = self.headers.get("content-type").map_or("", |kind| kind.to_str().unwrap());
+        let kind = self
+            .headers
+            .get("content-type")
+            .map_or("", |kind| kind.to_str().unwrap());
         if kind == "text/event-stream" {
-            let last = text.lines().rfind(|line| line.starts_with("data: ")).unwrap();
+            let last = text
+                .lines()
+                .rfind(|line| line.starts_with("data: "))
+                .unwrap();
             return serde_json::from_str(&last[6..]).unwrap();
         }
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
@@ -82,14 +88,21 @@ impl Client {
         );
         let answer = self.post(&body).await;
         assert_eq!(answer.status, 200, "{}", answer.text());
-        let session = answer.headers.get("mcp-session-id").unwrap().to_str().unwrap();
-        self.with("mcp-session-id", session).with("mcp-protocol-version", revision)
+        let session = answer
+            .headers
+            .get("mcp-session-id")
+            .unwrap()
+            .to_str()
+            .unwrap();
+        self.with("mcp-session-id", session)
+            .with("mcp-protocol-version", revision)
     }
 
     /// A client of 2026-07-28 that calls `tool`.
     pub fn modern(&self, method: &str, name: Option<&str>) -> Self {
-        let client =
-            self.with("mcp-protocol-version", "2026-07-28").with("mcp-method", method);
+        let client = self
+            .with("mcp-protocol-version", "2026-07-28")
+            .with("mcp-method", method);
         match name {
             Some(name) => client.with("mcp-name", name),
             None => client,
@@ -97,13 +110,19 @@ impl Client {
     }
 
     pub async fn post(&self, body: impl AsRef<[u8]>) -> Answer {
-        self.send(Method::POST, "/mcp/up", Bytes::copy_from_slice(body.as_ref())).await
+        self.send(
+            Method::POST,
+            "/mcp/up",
+            Bytes::copy_from_slice(body.as_ref()),
+        )
+        .await
     }
 
     pub async fn send(&self, method: Method, path: &str, body: Bytes) -> Answer {
         let stream = TcpStream::connect(self.address).await.unwrap();
-        let (mut sender, connection) =
-            hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
+        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+            .await
+            .unwrap();
         tokio::spawn(connection);
         let mut request = Request::builder().method(method).uri(path);
         if !self.headers.iter().any(|(name, _)| name == "host") {
@@ -112,10 +131,17 @@ impl Client {
         for (name, value) in &self.headers {
             request = request.header(name, value);
         }
-        let response = sender.send_request(request.body(Full::new(body)).unwrap()).await.unwrap();
+        let response = sender
+            .send_request(request.body(Full::new(body)).unwrap())
+            .await
+            .unwrap();
         let (head, body) = response.into_parts();
         let body = body.collect().await.unwrap().to_bytes();
-        Answer { status: head.status, headers: head.headers, body }
+        Answer {
+            status: head.status,
+            headers: head.headers,
+            body,
+        }
     }
 
     /// Calls a tool with raw arguments, under an `execution_id` if there is one.
@@ -136,8 +162,9 @@ pub fn call(id: u64, tool: &str, arguments: &str, execution_id: Option<&str>) ->
 
 /// A `tools/call` message of 2026-07-28.
 pub fn modern_call(id: u64, tool: &str, arguments: &str, execution_id: Option<&str>) -> String {
-    let own = execution_id
-        .map_or(String::new(), |id| format!(r#","countersign.dev/execution_id":"{id}""#));
+    let own = execution_id.map_or(String::new(), |id| {
+        format!(r#","countersign.dev/execution_id":"{id}""#)
+    });
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments},"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}{own}}}}}}}"#
     )

@@ -1,7 +1,11 @@
 //! Real parts for the gateway's tests: a gateway on a real SQLite file, a small
 //! MCP upstream that counts its effects, and a client that sends raw bytes.
 
-#![allow(dead_code, reason = "each test file uses a part of it")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    reason = "each test file uses a part of it"
+)]
 
 pub mod client;
 pub mod upstream;
@@ -59,7 +63,12 @@ impl Gateway {
         let run = tokio::spawn(prepared.run(async move {
             let _ = stopped.await;
         }));
-        Self { address, folder, stop: Some(stop), run }
+        Self {
+            address,
+            folder,
+            stop: Some(stop),
+            run,
+        }
     }
 
     pub fn client(&self) -> Client {
@@ -85,5 +94,8 @@ pub fn entries(folder: &Path) -> Vec<serde_json::Value> {
     let all = countersign_ledger::Selection::All;
     let entries = source.ledger.entries(&all, 0, 10_000).unwrap().entries;
     source.ledger.stop().unwrap();
-    entries.iter().map(|entry| serde_json::from_slice(&entry.bytes).unwrap()).collect()
+    entries
+        .iter()
+        .map(|entry| serde_json::from_slice(&entry.bytes).unwrap())
+        .collect()
 }

@@ -62,7 +62,9 @@ impl Upstream {
             seen: Mutex::default(),
             pinged: tokio::sync::Notify::new(),
         });
-        let router = Router::new().route("/mcp", any(answer)).with_state(Arc::clone(&shared));
+        let router = Router::new()
+            .route("/mcp", any(answer))
+            .with_state(Arc::clone(&shared));
         tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         Self { address, shared }
     }
@@ -108,7 +110,10 @@ async fn answer(
     let message: Value = serde_json::from_slice(&body).unwrap();
     let id = message["id"].to_string();
     let reply = |result: Value| {
-        json_response(200, &format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#))
+        json_response(
+            200,
+            &format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#),
+        )
     };
     match message["method"].as_str() {
         Some("initialize") => {
@@ -118,7 +123,9 @@ async fn answer(
                 "capabilities": {"tools": {}},
                 "serverInfo": {"name": "up", "version": "1"},
             }));
-            response.headers_mut().insert("mcp-session-id", "s1".parse().unwrap());
+            response
+                .headers_mut()
+                .insert("mcp-session-id", "s1".parse().unwrap());
             response
         }
         Some("tools/list") => reply(json!({"tools": *shared.tools.lock().unwrap()})),
@@ -142,7 +149,11 @@ async fn call(shared: &Shared, behaviour: Behaviour, id: &str) -> Response {
         Behaviour::Result(raw) => json_response(200, &result(&raw)),
         Behaviour::Raw(status, kind, body) => {
             let text = String::from_utf8_lossy(&body).replace("ID", id);
-            let body = if std::str::from_utf8(&body).is_ok() { text.into_bytes() } else { body };
+            let body = if std::str::from_utf8(&body).is_ok() {
+                text.into_bytes()
+            } else {
+                body
+            };
             response(status, kind, Body::from(body))
         }
         Behaviour::BreakOff => {
@@ -169,7 +180,10 @@ async fn call(shared: &Shared, behaviour: Behaviour, id: &str) -> Response {
             let (sender, receiver) = tokio::sync::mpsc::channel(2);
             sender.send(Bytes::from(ping)).await.unwrap();
             shared.pinged.notified().await;
-            sender.send(Bytes::from(format!("data: {}\n\n", result("{}")))).await.unwrap();
+            sender
+                .send(Bytes::from(format!("data: {}\n\n", result("{}"))))
+                .await
+                .unwrap();
             response(200, "text/event-stream", Body::new(Stream(receiver)))
         }
     }
@@ -200,7 +214,9 @@ impl hyper::body::Body for Chunks {
     ) -> std::task::Poll<Option<Result<hyper::body::Frame<Bytes>, std::io::Error>>> {
         let next = self.0.pop();
         std::task::Poll::Ready(next.map(|chunk| {
-            chunk.map(hyper::body::Frame::data).map_err(|()| std::io::Error::other("broken"))
+            chunk
+                .map(hyper::body::Frame::data)
+                .map_err(|()| std::io::Error::other("broken"))
         }))
     }
 }
@@ -215,6 +231,8 @@ impl hyper::body::Body for Stream {
         mut self: std::pin::Pin<&mut Self>,
         cx: &mut std::task::Context<'_>,
     ) -> std::task::Poll<Option<Result<hyper::body::Frame<Bytes>, Self::Error>>> {
-        self.0.poll_recv(cx).map(|chunk| chunk.map(|chunk| Ok(hyper::body::Frame::data(chunk))))
+        self.0
+            .poll_recv(cx)
+            .map(|chunk| chunk.map(|chunk| Ok(hyper::body::Frame::data(chunk))))
     }
 }

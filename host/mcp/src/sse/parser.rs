@@ -100,7 +100,10 @@ impl Parser {
             }
             return Ok(());
         }
-        let colon = line.iter().position(|byte| *byte == b':').unwrap_or(line.len());
+        let colon = line
+            .iter()
+            .position(|byte| *byte == b':')
+            .unwrap_or(line.len());
         let (name, value) = line.split_at(colon);
         let value = value.strip_prefix(b":").unwrap_or(value);
         let value = value.strip_prefix(b" ").unwrap_or(value);
@@ -134,7 +137,10 @@ mod tests {
         for piece in stream.chunks(chunk) {
             parser.push(piece, &mut events).unwrap();
         }
-        events.into_iter().map(|event| (event.id, event.data)).collect()
+        events
+            .into_iter()
+            .map(|event| (event.id, event.data))
+            .collect()
     }
 
     #[test]
@@ -143,16 +149,39 @@ mod tests {
             ("LF", b"data: {}\n\n", &[b"{}"]),
             ("CRLF", b"data: {}\r\n\r\ndata: 2\r\n\r\n", &[b"{}", b"2"]),
             ("CR alone", b"data: {}\r\rdata: 2\r\r", &[b"{}", b"2"]),
-            ("a byte order mark at the start", b"\xEF\xBB\xBFdata: 1\n\n", &[b"1"]),
-            ("a priming event", b"id: 7\ndata:\n\ndata: 1\n\n", &[b"", b"1"]),
-            ("an event without data is none", b"id: 7\nretry: 3\n\ndata: 1\n\n", &[b"1"]),
+            (
+                "a byte order mark at the start",
+                b"\xEF\xBB\xBFdata: 1\n\n",
+                &[b"1"],
+            ),
+            (
+                "a priming event",
+                b"id: 7\ndata:\n\ndata: 1\n\n",
+                &[b"", b"1"],
+            ),
+            (
+                "an event without data is none",
+                b"id: 7\nretry: 3\n\ndata: 1\n\n",
+                &[b"1"],
+            ),
             ("comments", b": hello\n\n:\ndata: 1\n\n", &[b"1"]),
-            ("two data lines", b"event: message\ndata: {\ndata:  }\n\n", &[b"{\n }"]),
-            ("an event that the end cuts off", b"data: 1\n\ndata: 2\n", &[b"1"]),
+            (
+                "two data lines",
+                b"event: message\ndata: {\ndata:  }\n\n",
+                &[b"{\n }"],
+            ),
+            (
+                "an event that the end cuts off",
+                b"data: 1\n\ndata: 2\n",
+                &[b"1"],
+            ),
         ];
         for (name, stream, expected) in cases {
             for chunk in 1..=stream.len() {
-                let data: Vec<_> = read(stream, chunk).into_iter().map(|(_, data)| data).collect();
+                let data: Vec<_> = read(stream, chunk)
+                    .into_iter()
+                    .map(|(_, data)| data)
+                    .collect();
                 assert_eq!(data, expected, "{name}, chunks of {chunk}");
             }
         }
@@ -160,7 +189,10 @@ mod tests {
 
     #[test]
     fn a_field_takes_one_space_off_its_value_and_a_name_alone_is_an_empty_value() {
-        assert_eq!(read(b"id\ndata:  x\n\n", 3), [(Some(Vec::new()), b" x".to_vec())]);
+        assert_eq!(
+            read(b"id\ndata:  x\n\n", 3),
+            [(Some(Vec::new()), b" x".to_vec())]
+        );
     }
 
     #[test]
@@ -177,7 +209,10 @@ mod tests {
     fn more_than_the_limit_ends_the_stream_whether_in_one_line_or_many() {
         let mut events = Vec::new();
         let mut parser = Parser::new(8);
-        assert_eq!(parser.push(&[b'x'; 64], &mut events), Err(Overflow { limit: 8 }));
+        assert_eq!(
+            parser.push(&[b'x'; 64], &mut events),
+            Err(Overflow { limit: 8 })
+        );
         let mut parser = Parser::new(8);
         assert_eq!(
             parser.push(b"data: 12345\ndata: 6789\n\n", &mut events),

@@ -44,7 +44,10 @@ pub(super) struct Connection {
 impl Connector {
     pub(super) fn new(url: &Uri) -> Result<Self, rustls::Error> {
         let bare = url.host().unwrap_or_default();
-        let host = bare.trim_start_matches('[').trim_end_matches(']').to_owned();
+        let host = bare
+            .trim_start_matches('[')
+            .trim_end_matches(']')
+            .to_owned();
         let secure = url.scheme_str() == Some("https");
         let tls = if secure {
             let name = ServerName::try_from(host.clone())
@@ -60,14 +63,19 @@ impl Connector {
             None
         };
         let port = url.port_u16().unwrap_or(if secure { 443 } else { 80 });
-        Ok(Self { host, port, tls, idle: Mutex::default() })
+        Ok(Self {
+            host,
+            port,
+            tls,
+            idle: Mutex::default(),
+        })
     }
 
     /// An idle connection that seems open, the freshest first.
     pub(super) fn idle(&self) -> Option<Connection> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some((since, connection)) = idle.pop() {
-            if since.elapsed() < IDLE && connection.sender.is_ready() {
+            if since.elapsed() < IDLE && !connection.sender.is_closed() {
                 return Some(connection);
             }
         }
@@ -84,7 +92,10 @@ impl Connector {
     }
 
     pub(super) fn forget(&self) {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.idle
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
     }
 
     /// A new connection. Nothing of a request is on it yet.
@@ -126,7 +137,10 @@ where
 
 impl std::fmt::Debug for Connector {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Connector").field("host", &self.host).field("port", &self.port).finish()
+        f.debug_struct("Connector")
+            .field("host", &self.host)
+            .field("port", &self.port)
+            .finish()
     }
 }
 

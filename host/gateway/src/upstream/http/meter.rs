@@ -31,7 +31,9 @@ impl Meter {
 
     fn before_write(&self) -> io::Result<()> {
         let armed = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(Armed { gate, trace }) = armed else { return Ok(()) };
+        let Some(Armed { gate, trace }) = armed else {
+            return Ok(());
+        };
         trace.pass(gate.as_ref()).map_err(io::Error::other)
     }
 }
@@ -118,6 +120,9 @@ mod tests {
         assert!(trace.left());
         let next = Trace::default();
         meter.arm(None, next.clone());
-        assert!(!next.left(), "the next request on the connection has its own");
+        assert!(
+            !next.left(),
+            "the next request on the connection has its own"
+        );
     }
 }

@@ -8,7 +8,7 @@ mod session;
 use bytes::Bytes;
 use countersign_evidence::Agent;
 use countersign_ledger::SendGate;
-use countersign_mcp::headers::{METHOD, NAME, PROTOCOL_VERSION, SESSION_ID, encoded};
+use countersign_mcp::headers::{METHOD, NAME, PARAM_PREFIX, PROTOCOL_VERSION, SESSION_ID, encoded};
 use countersign_mcp::{Revision, envelope};
 use http::header::{ACCEPT, CONTENT_TYPE, HOST, USER_AGENT};
 use http::{HeaderName, HeaderValue, Method, Uri};
@@ -47,7 +47,13 @@ impl Http {
         signals: Signals,
     ) -> Result<Self, rustls::Error> {
         let connector = Connector::new(&url)?;
-        Ok(Self { url, headers, connector, sessions: Sessions::default(), signals })
+        Ok(Self {
+            url,
+            headers,
+            connector,
+            sessions: Sessions::default(),
+            signals,
+        })
     }
 
     /// Opens the agent's session where there is none.
@@ -80,14 +86,32 @@ impl Http {
         let id = opening.next_id();
         let params = IDENTITY.greeting(revision);
         let body = envelope::message(Some(id), "initialize", Some(&params));
-        let head = Head { session: None, method: "initialize", name: None };
+        let head = Head {
+            session: None,
+            method: "initialize",
+            name: None,
+            mirrored: &[],
+        };
         let request = self.request(Method::POST, &head, body)?;
-        let sent = self.send(request, None, &Trace::default()).await.map_err(|(r, _)| r)?;
+        let sent = self
+            .send(request, None, &Trace::default())
+            .await
+            .map_err(|(r, _)| r)?;
         let secret = sent.response.headers().get(SESSION_ID).cloned();
         let read = |answer: Answer<'_>| {
-            answer.ok()?.get("protocolVersion")?.text()?.parse::<Revision>().ok()
+            answer
+                .ok()?
+                .get("protocolVersion")?
+                .text()?
+                .parse::<Revision>()
+                .ok()
         };
-        let open = Open { id, progress: None, signals: &self.signals, back: None };
+        let open = Open {
+            id,
+            progress: None,
+            signals: &self.signals,
+            back: None,
+        };
         let received = receive::answer(sent.response, &open, read).await;
         self.recycle(sent.connection, received.reusable());
         let Received::Answer { value: agreed, .. } = received else {
@@ -120,8 +144,12 @@ impl Http {
         };
         let id = session.next_id();
         trace.set_id(id);
-        let head =
-            Head { session: Some(&session), method: request.method, name: request.name };
+        let head = Head {
+            session: Some(&session),
+            method: request.method,
+            name: request.name,
+            mirrored: request.mirrored,
+        };
         let message = match self.request(Method::POST, &head, (request.body)(id)) {
             Ok(message) => message,
             Err(reason) => return Exchange::NotSent(reason),
@@ -129,7 +157,12 @@ impl Http {
         let sent = match self.send(message, request.gate.as_ref(), trace).await {
             Ok(sent) => sent,
             Err((reason, false)) => return Exchange::NotSent(reason),
-            Err((reason, true)) => return Exchange::Unanswered { reason, received: false },
+            Err((reason, true)) => {
+                return Exchange::Unanswered {
+                    reason,
+                    received: false,
+                };
+            }
         };
         let gone = session.is_gone(sent.response.status());
         let open = Open {
@@ -142,7 +175,9 @@ impl Http {
         self.recycle(sent.connection, received.reusable());
         match received {
             Received::Answer { value, .. } => Exchange::Answered(value),
-            Received::Nothing { reason, received, .. } => {
+            Received::Nothing {
+                reason, received, ..
+            } => {
                 if gone {
                     // The next call opens a new one; this call is not sent again.
                     self.sessions.forget(agent, &session).await;
@@ -156,7 +191,9 @@ impl Http {
     pub(super) async fn tell(&self, agent: &Agent, body: Vec<u8>) {
         let session = self.sessions.slot(agent).lock().await.clone();
         if let Some(session) = session {
-            let _ = self.post_quietly(&session, "notifications/cancelled", body).await;
+            let _ = self
+                .post_quietly(&session, "notifications/cancelled", body)
+                .await;
         }
     }
 
@@ -172,10 +209,17 @@ impl Http {
         method: &str,
         body: Vec<u8>,
     ) -> Result<(), Reason> {
-        let head = Head { session: Some(session), method, name: None };
+        let head = Head {
+            session: Some(session),
+            method,
+            name: None,
+            mirrored: &[],
+        };
         let request = self.request(Method::POST, &head, body)?;
-        let sent =
-            self.send(request, None, &Trace::default()).await.map_err(|(reason, _)| reason)?;
+        let sent = self
+            .send(request, None, &Trace::default())
+            .await
+            .map_err(|(reason, _)| reason)?;
         let good = sent.response.status().is_success();
         let reusable = receive::discard(sent.response).await;
         self.recycle(sent.connection, reusable);
@@ -194,11 +238,23 @@ impl Http {
         for _ in 0..MOST_REPLACED {
             let mut connection = match self.connector.idle() {
                 Some(connection) => connection,
-                None => self.connector.open().await.map_err(|reason| (reason, false))?,
+                None => self
+                    .connector
+                    .open()
+                    .await
+                    .map_err(|reason| (reason, false))?,
             };
+            if connection.sender.ready().await.is_err() {
+                continue;
+            }
             connection.meter.arm(gate.cloned(), trace.clone());
             let mut failed = match connection.sender.try_send_request(request).await {
-                Ok(response) => return Ok(Sent { response, connection }),
+                Ok(response) => {
+                    return Ok(Sent {
+                        response,
+                        connection,
+                    });
+                }
                 Err(failed) => failed,
             };
             if trace.left() {
@@ -227,13 +283,22 @@ impl Http {
         head: &Head<'_>,
         body: Vec<u8>,
     ) -> Result<http::Request<Full<Bytes>>, Reason> {
-        let path = self.url.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
-        let host = self.url.authority().map_or("", http::uri::Authority::as_str);
+        let path = self
+            .url
+            .path_and_query()
+            .map_or("/", http::uri::PathAndQuery::as_str);
+        let host = self
+            .url
+            .authority()
+            .map_or("", http::uri::Authority::as_str);
         let mut builder = http::Request::builder()
             .method(method)
             .uri(path)
             .header(HOST, host)
-            .header(USER_AGENT, concat!("countersign/", env!("CARGO_PKG_VERSION")))
+            .header(
+                USER_AGENT,
+                concat!("countersign/", env!("CARGO_PKG_VERSION")),
+            )
             .header(ACCEPT, "application/json, text/event-stream")
             .header(CONTENT_TYPE, "application/json");
         for (name, value) in &self.headers {
@@ -249,9 +314,16 @@ impl Http {
                 if let Some(name) = head.name {
                     builder = builder.header(NAME, encoded(name));
                 }
+                for (name, value) in head.mirrored {
+                    if let Some(value) = value {
+                        builder = builder.header(format!("{PARAM_PREFIX}{name}"), encoded(value));
+                    }
+                }
             }
         }
-        builder.body(Full::new(Bytes::from(body))).map_err(|_| Reason::Unreachable)
+        builder
+            .body(Full::new(Bytes::from(body)))
+            .map_err(|_| Reason::Unreachable)
     }
 
     /// Ends the sessions, as good manners ask; best effort.
@@ -260,7 +332,12 @@ impl Http {
             if session.secret.is_none() {
                 continue;
             }
-            let head = Head { session: Some(&session), method: "", name: None };
+            let head = Head {
+                session: Some(&session),
+                method: "",
+                name: None,
+                mirrored: &[],
+            };
             if let Ok(request) = self.request(Method::DELETE, &head, Vec::new()) {
                 let trace = Trace::default();
                 let ending = self.send(request, None, &trace);
@@ -277,4 +354,5 @@ struct Head<'h> {
     session: Option<&'h Session>,
     method: &'h str,
     name: Option<&'h str>,
+    mirrored: &'h [(String, Option<String>)],
 }

@@ -56,7 +56,11 @@ impl<T> Received<T> {
     }
 
     fn nothing(reason: Reason, received: bool, whole: bool) -> Self {
-        Self::Nothing { reason, received, whole }
+        Self::Nothing {
+            reason,
+            received,
+            whole,
+        }
     }
 }
 
@@ -66,8 +70,14 @@ pub(super) async fn answer<T: Send>(
     read: impl Read<T>,
 ) -> Received<T> {
     let (head, body) = response.into_parts();
-    let kind = head.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let kind = kind.and_then(|value| value.split(';').next()).unwrap_or_default().trim();
+    let kind = head
+        .headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok());
+    let kind = kind
+        .and_then(|value| value.split(';').next())
+        .unwrap_or_default()
+        .trim();
     if head.headers.contains_key(http::header::CONTENT_ENCODING) {
         return Received::nothing(Reason::Unreadable, true, false);
     }
@@ -112,7 +122,11 @@ async fn json<T: Send>(
     let Step::Answer(answer) = step(message, Some(open.id), open.progress, open.signals) else {
         return Received::nothing(Reason::NoAnswer, true, true);
     };
-    let body = if answer.is_ok() { Body::Result } else { Body::Error };
+    let body = if answer.is_ok() {
+        Body::Result
+    } else {
+        Body::Error
+    };
     if outcome::reading(status, body) == Reading::Unknown {
         return Received::nothing(Reason::Status, true, true);
     }
@@ -157,7 +171,10 @@ async fn events<T: Send>(body: Incoming, open: &Open<'_>, read: impl Read<T>) ->
                         };
                         // The stream ends with its answer; what else it may
                         // say is for nobody.
-                        return Received::Answer { value, whole: false };
+                        return Received::Answer {
+                            value,
+                            whole: false,
+                        };
                     }
                 }
             }

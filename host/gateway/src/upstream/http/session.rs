@@ -27,7 +27,11 @@ pub(super) struct Session {
 impl Session {
     /// Before, or without, `initialize`.
     pub(super) fn without(revision: Revision) -> Self {
-        Self { revision, secret: None, last_id: AtomicU64::new(0) }
+        Self {
+            revision,
+            secret: None,
+            last_id: AtomicU64::new(0),
+        }
     }
 
     pub(super) fn greeted(revision: Revision, mut secret: Option<HeaderValue>) -> Self {
@@ -35,7 +39,11 @@ impl Session {
             secret.set_sensitive(true);
         }
         // `initialize` had the first id.
-        Self { revision, secret, last_id: AtomicU64::new(1) }
+        Self {
+            revision,
+            secret,
+            last_id: AtomicU64::new(1),
+        }
     }
 
     /// An id that was never used in this session.
@@ -59,7 +67,10 @@ impl Sessions {
     pub(super) async fn forget(&self, agent: &Agent, session: &Arc<Session>) {
         let slot = self.slot(agent);
         let mut slot = slot.lock().await;
-        if slot.as_ref().is_some_and(|current| Arc::ptr_eq(current, session)) {
+        if slot
+            .as_ref()
+            .is_some_and(|current| Arc::ptr_eq(current, session))
+        {
             *slot = None;
         }
     }

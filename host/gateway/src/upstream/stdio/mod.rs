@@ -40,11 +40,19 @@ pub(super) struct Stdio {
 
 impl Stdio {
     pub(super) fn new(server: ServerName, command: Command, signals: Signals) -> Self {
-        Self { server, command, signals, processes: Mutex::default() }
+        Self {
+            server,
+            command,
+            signals,
+            processes: Mutex::default(),
+        }
     }
 
     fn slot(&self, agent: &Agent) -> Slot {
-        let mut slots = self.processes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slots = self
+            .processes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         Arc::clone(slots.entry(agent.clone()).or_default())
     }
 
@@ -54,11 +62,7 @@ impl Stdio {
     }
 
     /// The agent's process, started and greeted where there is none.
-    async fn ready(
-        &self,
-        agent: &Agent,
-        revision: Revision,
-    ) -> Result<Arc<Process>, Reason> {
+    async fn ready(&self, agent: &Agent, revision: Revision) -> Result<Arc<Process>, Reason> {
         let slot = self.slot(agent);
         let mut slot = slot.lock().await;
         if let Some(process) = slot.as_ref().filter(|process| !process.has_ended()) {
@@ -90,16 +94,26 @@ impl Stdio {
         let body = (request.body)(id);
         if let Err(reason) = process.write(body, request.gate.as_ref(), trace).await {
             return if trace.left() {
-                Exchange::Unanswered { reason, received: false }
+                Exchange::Unanswered {
+                    reason,
+                    received: false,
+                }
             } else {
                 Exchange::NotSent(reason)
             };
         }
         let mut read = Some(read);
         while let Some(line) = waiting.next().await {
-            let unreadable = Exchange::Unanswered { reason: Reason::Unreadable, received: true };
-            let Ok(document) = incoming::read(&line) else { return unreadable };
-            let Ok(message) = incoming::message(&document) else { return unreadable };
+            let unreadable = Exchange::Unanswered {
+                reason: Reason::Unreadable,
+                received: true,
+            };
+            let Ok(document) = incoming::read(&line) else {
+                return unreadable;
+            };
+            let Ok(message) = incoming::message(&document) else {
+                return unreadable;
+            };
             let progress = request.progress.as_ref();
             if let Step::Answer(answer) = step(message, Some(id), progress, &self.signals) {
                 return match read.take().and_then(|read| read(answer)) {
@@ -108,7 +122,10 @@ impl Stdio {
                 };
             }
         }
-        Exchange::Unanswered { reason: Reason::Closed, received: false }
+        Exchange::Unanswered {
+            reason: Reason::Closed,
+            received: false,
+        }
     }
 
     pub(super) async fn tell(&self, agent: &Agent, body: Vec<u8>) {
@@ -120,7 +137,10 @@ impl Stdio {
 
     pub(super) async fn close(&self) {
         let slots: Vec<Slot> = {
-            let mut slots = self.processes.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut slots = self
+                .processes
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
             slots.drain().map(|(_, slot)| slot).collect()
         };
         for slot in slots {
@@ -148,8 +168,10 @@ async fn greet(process: &Arc<Process>, revision: Revision) -> Result<(), Reason>
 
 fn agreed(line: &[u8], ours: u64) -> Option<Revision> {
     let document = incoming::read(line).ok()?;
-    let incoming::Incoming::Reply { id, answer: Ok(result) } =
-        incoming::message(&document).ok()?
+    let incoming::Incoming::Reply {
+        id,
+        answer: Ok(result),
+    } = incoming::message(&document).ok()?
     else {
         return None;
     };
@@ -160,6 +182,8 @@ fn agreed(line: &[u8], ours: u64) -> Option<Revision> {
 impl std::fmt::Debug for Command {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // Arguments and variables may hold secrets.
-        f.debug_struct("Command").field("program", &self.program).finish_non_exhaustive()
+        f.debug_struct("Command")
+            .field("program", &self.program)
+            .finish_non_exhaustive()
     }
 }

@@ -9,7 +9,9 @@ use std::time::Duration;
 use countersign_evidence::ServerName;
 use countersign_ledger::SendGate;
 use countersign_mcp::incoming;
-use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::io::{
+    AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, BufReader,
+};
 use tokio::process::{Child, ChildStdin};
 use tokio::sync::mpsc;
 
@@ -90,12 +92,22 @@ impl Process {
     pub(super) fn register(self: &Arc<Self>) -> Waiting {
         let id = self.last_id.fetch_add(1, Ordering::SeqCst) + 1;
         let (sender, lines) = mpsc::channel(MOST_LINES);
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(id, sender);
+        self.waiting
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(id, sender);
         if self.has_ended() {
             // Whoever ended the process may have looked before this was there.
-            self.waiting.lock().unwrap_or_else(PoisonError::into_inner).clear();
+            self.waiting
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clear();
         }
-        Waiting { process: Arc::clone(self), id, lines }
+        Waiting {
+            process: Arc::clone(self),
+            id,
+            lines,
+        }
     }
 
     /// Writes one message and its line end, whole.
@@ -112,12 +124,17 @@ impl Process {
         }
         // Taken out while it is written to: a write that is broken off in the
         // middle of a line must not be followed by another.
-        let Some(mut stream) = input.take() else { return Err(Reason::Closed) };
+        let Some(mut stream) = input.take() else {
+            return Err(Reason::Closed);
+        };
         if trace.pass(gate).is_err() {
             *input = Some(stream);
             return Err(Reason::ReservationLost);
         }
-        stream.write_all(&message).await.map_err(|_| Reason::Closed)?;
+        stream
+            .write_all(&message)
+            .await
+            .map_err(|_| Reason::Closed)?;
         stream.flush().await.map_err(|_| Reason::Closed)?;
         *input = Some(stream);
         Ok(())
@@ -127,6 +144,9 @@ impl Process {
     pub(super) async fn end(&self) {
         self.input.lock().await.take();
         let mut child = self.child.lock().await;
+        if matches!(child.try_wait(), Ok(Some(_))) {
+            return;
+        }
         if tokio::time::timeout(GRACE, child.wait()).await.is_err() {
             let _ = child.kill().await;
         }
@@ -134,7 +154,9 @@ impl Process {
     }
 
     fn route(&self, line: Vec<u8>) {
-        let Ok(Some(id)) = reply_to(&line) else { return };
+        let Ok(Some(id)) = reply_to(&line) else {
+            return;
+        };
         let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         match waiting.get(&id) {
             // A full channel loses progress, and in the end the answer: then
@@ -158,7 +180,11 @@ impl Waiting {
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        let mut waiting = self.process.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self
+            .process
+            .waiting
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         waiting.remove(&self.id);
     }
 }
@@ -168,7 +194,10 @@ async fn listen(process: Arc<Process>, output: impl AsyncRead + Unpin, signals: 
     let mut output = BufReader::new(output);
     loop {
         let mut line = Vec::new();
-        let read = (&mut output).take(MOST_BYTES + 2).read_until(b'\n', &mut line).await;
+        let read = (&mut output)
+            .take(MOST_BYTES + 2)
+            .read_until(b'\n', &mut line)
+            .await;
         if !matches!(read, Ok(1..)) || line.pop_if(|byte| *byte == b'\n').is_none() {
             break;
         }
@@ -197,7 +226,11 @@ async fn listen(process: Arc<Process>, output: impl AsyncRead + Unpin, signals: 
         }
     }
     process.ended.store(true, Ordering::SeqCst);
-    process.waiting.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    process
+        .waiting
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clear();
     process.end().await;
 }
 
@@ -216,6 +249,8 @@ async fn log(server: ServerName, errors: impl AsyncRead + Unpin) {
 
 impl std::fmt::Debug for Process {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Process").field("server", &self.server).finish_non_exhaustive()
+        f.debug_struct("Process")
+            .field("server", &self.server)
+            .finish_non_exhaustive()
     }
 }
