@@ -4,13 +4,21 @@
 //! Instances live for one call and calls are bounded by fuel, so a wait is
 //! bounded too.
 
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// The free slots of a pool.
 #[derive(Debug)]
 pub(crate) struct Slots {
-    free: Mutex<u32>,
+    count: Mutex<Count>,
     returned: Condvar,
+}
+
+#[derive(Debug)]
+struct Count {
+    free: u32,
+    // Waking somebody costs a system call, which nobody needs who is not
+    // there.
+    waiting: u32,
 }
 
 /// One slot, given back when it is dropped.
@@ -18,29 +26,41 @@ pub(crate) struct Slots {
 pub(crate) struct Slot<'a>(&'a Slots);
 
 impl Slots {
-    pub(crate) fn new(count: u32) -> Self {
+    pub(crate) fn new(free: u32) -> Self {
+        let count = Mutex::new(Count { free, waiting: 0 });
         Self {
-            free: Mutex::new(count),
+            count,
             returned: Condvar::new(),
         }
     }
 
     /// Takes a slot, waiting for one if need be.
     pub(crate) fn take(&self) -> Slot<'_> {
-        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut free = self
-            .returned
-            .wait_while(free, |free| *free == 0)
-            .unwrap_or_else(PoisonError::into_inner);
-        *free -= 1;
+        let mut count = self.count();
+        while count.free == 0 {
+            count.waiting += 1;
+            count = self
+                .returned
+                .wait(count)
+                .unwrap_or_else(PoisonError::into_inner);
+            count.waiting -= 1;
+        }
+        count.free -= 1;
         Slot(self)
+    }
+
+    fn count(&self) -> MutexGuard<'_, Count> {
+        self.count.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Slot<'_> {
     fn drop(&mut self) {
-        *self.0.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-        self.0.returned.notify_one();
+        let mut count = self.0.count();
+        count.free += 1;
+        if count.waiting > 0 {
+            self.0.returned.notify_one();
+        }
     }
 }
 
@@ -58,6 +78,6 @@ mod tests {
             drop(held);
             waiting.join().unwrap();
         });
-        assert_eq!(*slots.free.lock().unwrap(), 1);
+        assert_eq!(slots.count().free, 1);
     }
 }
