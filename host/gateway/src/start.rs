@@ -51,7 +51,7 @@ pub enum StartError {
     Engine(#[from] EngineError),
     /// A profile does not load.
     #[error(transparent)]
-    Profile(#[from] countersign_engine::LoadError),
+    Profile(Box<countersign_engine::LoadError>),
     /// The default profile is none of those that are loaded.
     #[error("the profile `{0}` is neither built in nor configured")]
     DefaultProfile(String),
@@ -98,6 +98,12 @@ pub enum StartError {
     /// There is no randomness.
     #[error(transparent)]
     Randomness(#[from] NoRandomness),
+}
+
+impl From<countersign_engine::LoadError> for StartError {
+    fn from(error: countersign_engine::LoadError) -> Self {
+        Self::Profile(Box::new(error))
+    }
 }
 
 /// How a gateway came to rest.

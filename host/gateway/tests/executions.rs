@@ -1,5 +1,11 @@
 //! What an `execution_id` promises, through the whole gateway and on a real
 //! SQLite file: one effect, whatever the caller repeats.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on fails"
+)]
 
 mod support;
 

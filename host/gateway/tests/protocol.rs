@@ -1,5 +1,11 @@
 //! The front: revisions, headers, sessions, methods, and what is refused before
 //! anything is read.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on fails"
+)]
 
 mod support;
 

@@ -115,10 +115,9 @@ impl Headers {
 /// else in its base64 form.
 #[must_use]
 pub fn encoded(value: &str) -> String {
-    let plain = value.bytes().all(|byte| matches!(byte, 0x20..=0x7E))
-        && !value.starts_with(' ')
-        && !value.ends_with(' ')
-        && !(value.starts_with(BASE64_PREFIX) && value.ends_with(BASE64_SUFFIX));
+    let marked = value.starts_with(BASE64_PREFIX) && value.ends_with(BASE64_SUFFIX);
+    let padded = value.starts_with(' ') || value.ends_with(' ');
+    let plain = value.bytes().all(|byte| matches!(byte, 0x20..=0x7E)) && !padded && !marked;
     if plain {
         value.to_owned()
     } else {

@@ -23,7 +23,7 @@ impl Accepts {
             for range in value.to_str().unwrap_or_default().split(',') {
                 let mut parts = range.split(';').map(str::trim);
                 let kind = parts.next().unwrap_or_default().to_ascii_lowercase();
-                if parts.any(|part| is_zero(part)) {
+                if parts.any(is_zero) {
                     continue;
                 }
                 accepts.json |=

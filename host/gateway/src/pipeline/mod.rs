@@ -45,9 +45,8 @@ pub(crate) async fn run(gateway: &Gateway, attempt: Attempt, outbox: Outbox) {
 
 async fn way(gateway: &Gateway, mut attempt: Attempt, outbox: &Outbox) -> Reply {
     for _ in 0..MOST_DECISIONS {
-        match once(gateway, &mut attempt, outbox).await {
-            Ok(reply) => return reply,
-            Err(DecideAgain) => {}
+        if let Ok(reply) = once(gateway, &mut attempt, outbox).await {
+            return reply;
         }
     }
     // What changes faster than it can be decided on is not admitted.

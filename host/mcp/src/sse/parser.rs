@@ -145,7 +145,8 @@ mod tests {
 
     #[test]
     fn however_the_stream_is_cut_the_events_are_the_same() {
-        let cases: [(&str, &[u8], &[&[u8]]); 9] = [
+        type Case<'c> = (&'c str, &'c [u8], &'c [&'c [u8]]);
+        let cases: [Case<'_>; 9] = [
             ("LF", b"data: {}\n\n", &[b"{}"]),
             ("CRLF", b"data: {}\r\n\r\ndata: 2\r\n\r\n", &[b"{}", b"2"]),
             ("CR alone", b"data: {}\r\rdata: 2\r\r", &[b"{}", b"2"]),
