@@ -273,10 +273,19 @@ fn verify_never_gives_a_verdict_on_what_it_cannot_use() {
     std::fs::write(&file, "no bundle").unwrap();
     let file = file.to_str().unwrap();
     for (name, arguments) in [
-        ("a file that is not there", &["verify", "/nonexistent/bundle"][..]),
+        (
+            "a file that is not there",
+            &["verify", "/nonexistent/bundle"][..],
+        ),
         ("a file that is no bundle", &["verify", file]),
-        ("a claim that there is not", &["verify", file, "--level", "truth"]),
-        ("an option that there is not", &["verify", file, "--nonsense"]),
+        (
+            "a claim that there is not",
+            &["verify", file, "--fail-under", "truth"],
+        ),
+        (
+            "an option that there is not",
+            &["verify", file, "--nonsense"],
+        ),
         ("a key that is none", &["verify", file, "--trust", "a+b+c"]),
     ] {
         let output = countersign(home(), arguments, "");
