@@ -1,13 +1,14 @@
 //! Bounds on what runs at once and how often, each refused with a code.
 //!
 //! A call counts from its reservation to its settlement, so that repeats are
-//! classified and not turned away.
+//! classified and not turned away: attempts at one execution share one place,
+//! since at most one of them is ever reserved.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use countersign_evidence::{Agent, ServerName};
+use countersign_evidence::{Agent, ExecutionId, ServerName};
 
 use crate::config;
 
@@ -24,7 +25,11 @@ struct Running {
     all: usize,
     servers: HashMap<ServerName, usize>,
     agents: HashMap<Agent, usize>,
+    executions: HashMap<Key, Weak<Place>>,
 }
+
+/// Whose execution it is, where.
+type Key = (Agent, ServerName, ExecutionId);
 
 /// A place among the calls in flight; given back when it is dropped.
 #[derive(Debug)]
@@ -32,6 +37,7 @@ pub(crate) struct Place {
     limits: Arc<Limits>,
     agent: Agent,
     server: ServerName,
+    execution: Option<ExecutionId>,
 }
 
 /// Thousandths of a request, and when they were counted.
@@ -85,10 +91,21 @@ impl Limits {
         left.is_some()
     }
 
-    /// Takes a place among the calls in flight; none where all are taken.
+    /// Takes a place among the calls in flight, or joins the one that another
+    /// attempt at the same execution has; none where all are taken.
     #[must_use]
-    pub(crate) fn place(self: &Arc<Self>, agent: &Agent, server: &ServerName) -> Option<Place> {
+    pub(crate) fn place(
+        self: &Arc<Self>,
+        agent: &Agent,
+        server: &ServerName,
+        execution: Option<&ExecutionId>,
+    ) -> Option<Arc<Place>> {
+        let key = execution.map(|id| (agent.clone(), server.clone(), id.clone()));
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let joined = key.as_ref().and_then(|key| running.executions.get(key));
+        if let Some(place) = joined.and_then(Weak::upgrade) {
+            return Some(place);
+        }
         let by_server = running.servers.get(server).copied().unwrap_or_default();
         let by_agent = running.agents.get(agent).copied().unwrap_or_default();
         if running.all >= self.bounds.calls
@@ -100,12 +117,16 @@ impl Limits {
         running.all += 1;
         *running.servers.entry(server.clone()).or_default() += 1;
         *running.agents.entry(agent.clone()).or_default() += 1;
-        drop(running);
-        Some(Place {
+        let place = Arc::new(Place {
             limits: Arc::clone(self),
             agent: agent.clone(),
             server: server.clone(),
-        })
+            execution: execution.cloned(),
+        });
+        if let Some(key) = key {
+            running.executions.insert(key, Arc::downgrade(&place));
+        }
+        Some(place)
     }
 }
 
@@ -119,6 +140,14 @@ impl Drop for Place {
         running.all = running.all.saturating_sub(1);
         release(&mut running.servers, &self.server);
         release(&mut running.agents, &self.agent);
+        if let Some(id) = self.execution.take() {
+            let key = (self.agent.clone(), self.server.clone(), id);
+            // Another attempt may have taken a new place in between.
+            let left = running.executions.get(&key);
+            if left.is_some_and(|place| place.strong_count() == 0) {
+                running.executions.remove(&key);
+            }
+        }
     }
 }
 
@@ -161,13 +190,35 @@ mod tests {
     fn a_place_is_bounded_in_all_for_each_server_and_for_each_agent_and_comes_back() {
         let limits = limits();
         let (x, y): (ServerName, ServerName) = ("x".parse().unwrap(), "y".parse().unwrap());
-        let first = limits.place(&agent("a"), &x).unwrap();
-        let _second = limits.place(&agent("a"), &y).unwrap();
-        assert!(limits.place(&agent("a"), &y).is_none(), "two of one agent");
-        let _third = limits.place(&agent("b"), &x).unwrap();
-        assert!(limits.place(&agent("c"), &y).is_none(), "three in all");
+        let first = limits.place(&agent("a"), &x, None).unwrap();
+        let _second = limits.place(&agent("a"), &y, None).unwrap();
+        assert!(limits.place(&agent("a"), &y, None).is_none(), "two of one agent");
+        let _third = limits.place(&agent("b"), &x, None).unwrap();
+        assert!(limits.place(&agent("c"), &y, None).is_none(), "three in all");
         drop(first);
-        assert!(limits.place(&agent("c"), &x).is_some());
+        assert!(limits.place(&agent("c"), &x, None).is_some());
+    }
+
+    #[test]
+    fn attempts_at_one_execution_share_one_place() {
+        let limits = limits();
+        let x: ServerName = "x".parse().unwrap();
+        let (one, two) = ("1".parse().unwrap(), "2".parse().unwrap());
+        let first = limits.place(&agent("a"), &x, Some(&one)).unwrap();
+        let repeat = limits.place(&agent("a"), &x, Some(&one)).unwrap();
+        let other = limits.place(&agent("a"), &x, Some(&two)).unwrap();
+        assert!(limits.place(&agent("a"), &x, None).is_none());
+        assert!(
+            limits.place(&agent("b"), &x, Some(&one)).is_none(),
+            "another agent's execution is another one"
+        );
+        drop(first);
+        assert!(limits.place(&agent("a"), &x, None).is_none());
+        drop(repeat);
+        assert!(limits.place(&agent("a"), &x, None).is_some());
+        drop(other);
+        let running = limits.running.lock().unwrap();
+        assert!(running.executions.is_empty() && running.all == 0);
     }
 
     #[test]

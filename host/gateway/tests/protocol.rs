@@ -423,13 +423,19 @@ async fn a_running_gateway_and_a_stopped_one_export_the_same_entries() {
     });
     let running = bundle(running.await.unwrap());
     let (_, folder) = gateway.stop().await;
-    let config = countersign_gateway::config::Config::read(&folder.path().join("countersign.toml"));
-    let stopped = countersign_gateway::export::from_store(
-        &config.unwrap().store,
-        &countersign_gateway::environment::Environment::system(),
-        &countersign_ledger::Selection::All,
-        Vec::new(),
-    );
+    let config = folder.path().join("countersign.toml");
+    let store = countersign_gateway::config::Config::read(&config)
+        .unwrap()
+        .store;
+    let stopped = tokio::task::spawn_blocking(move || {
+        countersign_gateway::export::from_store(
+            &store,
+            &countersign_gateway::environment::Environment::system(),
+            &countersign_ledger::Selection::All,
+            Vec::new(),
+        )
+    });
+    let stopped = stopped.await.unwrap();
     let stopped = bundle(stopped.unwrap());
     assert!(
         running.0.len() >= 6,

@@ -90,10 +90,12 @@ async fn once(
                 .await;
         }
     };
-    let Some(place) = gateway
-        .limits
-        .place(&attempt.arrival.agent, &attempt.arrival.server.name)
-    else {
+    let place = gateway.limits.place(
+        &attempt.arrival.agent,
+        &attempt.arrival.server.name,
+        attempt.execution_id.as_ref(),
+    );
+    let Some(place) = place else {
         let problem = overloaded();
         return refusing.by(attempt, permit.classified(), problem).await;
     };

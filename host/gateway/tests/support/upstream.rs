@@ -11,6 +11,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::any;
+use countersign_canon::{Document, Limits};
 use http::{HeaderMap, Method, StatusCode, header};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -107,19 +108,24 @@ async fn answer(
     if method != Method::POST {
         return StatusCode::METHOD_NOT_ALLOWED.into_response();
     }
-    let message: Value = serde_json::from_slice(&body).unwrap();
-    let id = message["id"].to_string();
+    // Not with a general JSON library: it has no number for 1e400.
+    let document = Document::read(&body, Limits::STANDARD).unwrap();
+    let message = document.root();
+    let text = |pointer: &str| Some(document.find(pointer)?.text()?.into_owned());
+    let id = message
+        .get("id")
+        .map_or("null", |id| std::str::from_utf8(id.raw()).unwrap());
     let reply = |result: Value| {
         json_response(
             200,
             &format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#),
         )
     };
-    match message["method"].as_str() {
+    match text("/method").as_deref() {
         Some("initialize") => {
             shared.initializes.fetch_add(1, Ordering::SeqCst);
             let mut response = reply(json!({
-                "protocolVersion": message["params"]["protocolVersion"],
+                "protocolVersion": text("/params/protocolVersion"),
                 "capabilities": {"tools": {}},
                 "serverInfo": {"name": "up", "version": "1"},
             }));
@@ -131,9 +137,9 @@ async fn answer(
         Some("tools/list") => reply(json!({"tools": *shared.tools.lock().unwrap()})),
         Some("tools/call") => {
             shared.effects.fetch_add(1, Ordering::SeqCst);
-            shared.seen.lock().unwrap().push((headers, body));
+            shared.seen.lock().unwrap().push((headers, body.clone()));
             let behaviour = shared.behaviour.lock().unwrap().clone();
-            call(&shared, behaviour, &id).await
+            call(&shared, behaviour, id).await
         }
         None if message.get("result").is_some() => {
             shared.pinged.notify_one();
@@ -143,7 +149,7 @@ async fn answer(
     }
 }
 
-async fn call(shared: &Shared, behaviour: Behaviour, id: &str) -> Response {
+async fn call(shared: &Arc<Shared>, behaviour: Behaviour, id: &str) -> Response {
     let result = |result: &str| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#);
     match behaviour {
         Behaviour::Result(raw) => json_response(200, &result(&raw)),
@@ -178,12 +184,13 @@ async fn call(shared: &Shared, behaviour: Behaviour, id: &str) -> Response {
         Behaviour::Ping => {
             let ping = "data: {\"jsonrpc\":\"2.0\",\"id\":\"p\",\"method\":\"ping\"}\n\n";
             let (sender, receiver) = tokio::sync::mpsc::channel(2);
-            sender.send(Bytes::from(ping)).await.unwrap();
-            shared.pinged.notified().await;
-            sender
-                .send(Bytes::from(format!("data: {}\n\n", result("{}"))))
-                .await
-                .unwrap();
+            let last = format!("data: {}\n\n", result("{}"));
+            let shared = Arc::clone(shared);
+            tokio::spawn(async move {
+                sender.send(Bytes::from(ping)).await.unwrap();
+                shared.pinged.notified().await;
+                sender.send(Bytes::from(last)).await.unwrap();
+            });
             response(200, "text/event-stream", Body::new(Stream(receiver)))
         }
     }
