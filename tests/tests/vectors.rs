@@ -1,5 +1,12 @@
 //! Every golden vector, natively and in the released components.
 
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "tests fail by panicking, in what they share too"
+)]
+
 use countersign_canon::{
     Admitted, Classification, Interpretation, Limits, Numbers, Presented, ProfileId, Recorded,
     Refusal, admit, classify, envelop, interpret,

@@ -17,7 +17,7 @@ fn the_help_of_every_command_is_the_one_that_is_written_down() {
     let mut found = Vec::new();
     collect(
         "countersign",
-        Countersign::command().term_width(80),
+        &Countersign::command().term_width(80),
         &mut found,
     );
     for (name, help) in &found {
@@ -40,14 +40,14 @@ fn the_help_of_every_command_is_the_one_that_is_written_down() {
     );
 }
 
-fn collect(name: &str, command: Command, found: &mut Vec<(String, String)>) {
+fn collect(name: &str, command: &Command, found: &mut Vec<(String, String)>) {
     let mut shown = command.clone().bin_name(name);
     found.push((name.into(), shown.render_long_help().to_string()));
     for inner in command.get_subcommands() {
         if inner.get_name() != "help" {
             collect(
                 &format!("{name} {}", inner.get_name()),
-                inner.clone().term_width(80),
+                &inner.clone().term_width(80),
                 found,
             );
         }

@@ -1,5 +1,12 @@
 //! `bind`, `explain` and `profile`, as somebody at a shell meets them.
 
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "tests fail by panicking, in what they share too"
+)]
+
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};

@@ -136,8 +136,8 @@ impl Engine {
         }
         if let Some(pinned) = pinned.filter(|pinned| *pinned != digest) {
             return Err(Problem::DigestDiffers {
-                pinned,
-                found: digest,
+                pinned: Box::new(pinned),
+                found: Box::new(digest),
             });
         }
         let mut warnings = Vec::new();

@@ -66,9 +66,9 @@ pub enum Problem {
     /// The bytes are not those that the pin names.
     DigestDiffers {
         /// What the pin says.
-        pinned: Digest,
+        pinned: Box<Digest>,
         /// What the bytes hash to.
-        found: Digest,
+        found: Box<Digest>,
     },
     /// The bytes are no valid component of the instructions that are allowed;
     /// floats, vectors, threads and the like are not.

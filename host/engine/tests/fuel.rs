@@ -1,5 +1,12 @@
 //! The fuel that the released profiles use at worst, against what a call gets.
 
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "tests fail by panicking, in what they share too"
+)]
+
 use countersign_canon::Admitted;
 use countersign_engine::{Engine, Profiles, Settings};
 

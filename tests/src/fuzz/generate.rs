@@ -95,7 +95,7 @@ fn message(random: &mut Random) -> Tree {
 fn params(random: &mut Random) -> Tree {
     let mut members = vec![(
         "name".to_owned(),
-        text(*random.pick(&["transfer", "t", "é", "a/b"])),
+        text(random.pick::<&str>(&["transfer", "t", "é", "a/b"])),
     )];
     if !random.once_in(6) {
         members.push(("arguments".into(), tree::object(random, 4, 16)));
@@ -116,7 +116,7 @@ fn params(random: &mut Random) -> Tree {
         members.push(("_cmcp".into(), Tree::Object(cmcp)));
     }
     if random.once_in(3) {
-        members.push(("_meta".into(), meta(random, execution)));
+        members.push(("_meta".into(), meta(random, &execution)));
     }
     if random.once_in(8) {
         members.push(("inputResponses".into(), tree::object(random, 2, 6)));
@@ -132,7 +132,7 @@ fn params(random: &mut Random) -> Tree {
     Tree::Object(members)
 }
 
-fn meta(random: &mut Random, execution: Tree) -> Tree {
+fn meta(random: &mut Random, execution: &Tree) -> Tree {
     let mut members: Vec<(String, Tree)> = Vec::new();
     for _ in 0..random.below(4) {
         let name = *random.pick(&[

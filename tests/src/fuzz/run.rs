@@ -102,7 +102,7 @@ fn work(plan: Plan, engine: &Engine, shared: &Shared, progress: &(impl Fn(u64) +
         if case >= plan.cases {
             return;
         }
-        if case % STEP == 0 {
+        if case.is_multiple_of(STEP) {
             progress(case);
         }
         let message = generator.message(case);

@@ -56,9 +56,9 @@ impl Serve {
             .with_ansi(io::stderr().is_terminal())
             .with_writer(io::stderr);
         if self.log_json {
-            log.json().init()
+            log.json().init();
         } else {
-            log.init()
+            log.init();
         }
         Ok(())
     }

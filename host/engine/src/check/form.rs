@@ -36,7 +36,7 @@ pub(crate) fn form(bytes: &[u8]) -> Result<(), Problem> {
             Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
             Payload::End(_) => depth = depth.saturating_sub(1),
             Payload::ComponentImportSection(imports) if depth == 1 => {
-                for import in imports {
+                if let Some(import) = imports.into_iter().next() {
                     let ComponentImport { name, .. } =
                         import.map_err(|error| Problem::Instructions(error.message().into()))?;
                     return Err(Problem::Imports(name.name.into()));
