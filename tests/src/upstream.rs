@@ -10,12 +10,27 @@ use std::{
 };
 
 use bytes::Bytes;
+use countersign_canon::{
+    Limits,
+    document::{Document, Item},
+};
 use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full};
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
-use tokio::{net::TcpListener, task::JoinHandle};
+use tokio::{
+    net::TcpListener,
+    task::{JoinHandle, JoinSet},
+};
+
+/// More than any test sends.
+const LIMITS: Limits = Limits {
+    message_bytes: 16 << 20,
+    depth: 128,
+    number_bytes: 4_096,
+    nodes: 1 << 20,
+};
 
 /// What the upstream does with a tool call.
 #[derive(Debug, Clone)]
@@ -117,10 +132,12 @@ impl Drop for Upstream {
     }
 }
 
+/// Serves until it is dropped, which ends every connection too.
 async fn accept(listener: TcpListener, state: Arc<State>) {
+    let mut connections = JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
         let state = Arc::clone(&state);
-        tokio::spawn(async move {
+        connections.spawn(async move {
             let service = service_fn(|request| answer(request, Arc::clone(&state)));
             let http = hyper::server::conn::http1::Builder::new();
             // A hangup ends the connection with an error, which is the point.
@@ -147,15 +164,19 @@ async fn answer(
 ) -> Result<Response<Full<Bytes>>, HungUp> {
     let (parts, body) = request.into_parts();
     let body = body.collect().await.map_err(|_| HungUp)?.to_bytes();
-    let Ok(message) = serde_json::from_slice::<Value>(&body) else {
+    // A general reader would stumble over numbers that no float holds.
+    let Ok(message) = Document::read(&body, LIMITS) else {
         return Ok(respond(405, "text/plain", String::new()));
     };
-    let Some(id) = message.get("id") else {
+    let Some(id) = message.find("/id") else {
         return Ok(respond(202, "application/json", String::new()));
     };
-    if message["method"] != "tools/call" {
-        let result = plain(&message);
-        let body = json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string();
+    let id = String::from_utf8_lossy(id.raw()).into_owned();
+    let text = |pointer| message.find(pointer).and_then(Item::text).unwrap_or_default();
+    let method = text("/method");
+    if method != "tools/call" {
+        let result = plain(&method, &text("/params/protocolVersion"));
+        let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#);
         return Ok(respond(200, "application/json", body));
     }
     state.calls.lock().unwrap().push(Received {
@@ -171,7 +192,7 @@ async fn answer(
             Ok(respond(200, "text/event-stream", event))
         }
         Reaction::Raw(status, kind, body) => {
-            Ok(respond(status, kind, body.replace("ID", &id.to_string())))
+            Ok(respond(status, kind, body.replace("ID", &id)))
         }
         Reaction::Silence => std::future::pending::<Result<_, Infallible>>()
             .await
@@ -181,11 +202,8 @@ async fn answer(
 }
 
 /// The result of what isn't a tool call.
-fn plain(message: &Value) -> Value {
-    let version = message["params"]["protocolVersion"]
-        .as_str()
-        .unwrap_or("2025-11-25");
-    match message["method"].as_str().unwrap_or_default() {
+fn plain(method: &str, version: &str) -> Value {
+    match method {
         "initialize" => json!({
             "protocolVersion": version,
             "capabilities": { "tools": {} },

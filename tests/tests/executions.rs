@@ -148,7 +148,7 @@ async fn any_change_of_the_action_is_a_collision() {
     let gateway = Plan::new(Server::listening(&ledger)).start().await;
     let client = gateway.client(Revision::July2026).await;
     let first = Call::new("transfer", PAY).under("one");
-    client.call(&first).await.result();
+    assert_eq!(client.call(&first).await.verdict(), "ok");
     for (why, mutated) in [
         (
             "another amount",

@@ -42,7 +42,7 @@ async fn the_upstream_receives_the_canonical_action_and_nothing_else_of_the_call
 
 #[tokio::test]
 async fn a_result_comes_back_as_it_was_written_with_a_receipt() {
-    let blocks = r#"[{"type":"text","text":"a\u00e9b"},{"type":"new-kind","x":[1.0,1e400,-0]}]"#;
+    let blocks = r#"[{"type":"text","text":"a\u00e9b"},{"type":"new-kind","x":[1.0,1e300,-0]}]"#;
     let structure = r#"{"n":12345678901234567890123,"f":1.50,"nested":{"null":null}}"#;
     let result = format!(
         r#"{{"content":{blocks},"structuredContent":{structure},"isError":false,"_meta":{{"example.com/x":1.0,"countersign.dev/receipt":"forged"}},"unknown":{{"k":0.10}}}}"#

@@ -9,12 +9,13 @@ pub(crate) fn root() -> &'static Path {
 }
 
 /// The build folder, wherever cargo was told to put it: the chores' own
-/// program lies in `TARGET/PROFILE/xtask` (its tests one folder deeper).
+/// program lies in `TARGET/PROFILE`, its tests in `TARGET/PROFILE/deps`.
 pub(crate) fn target() -> PathBuf {
     let own = std::env::current_exe().unwrap_or_default();
-    own.ancestors()
-        .find(|folder| folder.join("CACHEDIR.TAG").exists())
-        .map_or_else(|| root().join("target"), Path::to_owned)
+    let mut folders = own.ancestors().skip(1);
+    let profile = folders.find(|folder| !folder.ends_with("deps"));
+    let target = profile.and_then(Path::parent);
+    target.map_or_else(|| root().join("target"), Path::to_owned)
 }
 
 /// The folder of the development builds, where the binaries are.

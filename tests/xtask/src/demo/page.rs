@@ -51,7 +51,8 @@ pub(crate) fn answered(answer: &Value) {
         println!("   ← refused: {}", words(answer.pointer("/error/message")));
         answer.pointer("/error/data")
     };
-    for (name, value) in facts.and_then(Value::as_object).into_iter().flatten() {
+    let facts = facts.and_then(Value::as_object).into_iter().flatten();
+    for (name, value) in facts.filter(|(_, value)| !value.is_null()) {
         println!("       {name:<20} {}", words(Some(value)));
     }
 }
