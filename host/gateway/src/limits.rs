@@ -192,9 +192,15 @@ mod tests {
         let (x, y): (ServerName, ServerName) = ("x".parse().unwrap(), "y".parse().unwrap());
         let first = limits.place(&agent("a"), &x, None).unwrap();
         let _second = limits.place(&agent("a"), &y, None).unwrap();
-        assert!(limits.place(&agent("a"), &y, None).is_none(), "two of one agent");
+        assert!(
+            limits.place(&agent("a"), &y, None).is_none(),
+            "two of one agent"
+        );
         let _third = limits.place(&agent("b"), &x, None).unwrap();
-        assert!(limits.place(&agent("c"), &y, None).is_none(), "three in all");
+        assert!(
+            limits.place(&agent("c"), &y, None).is_none(),
+            "three in all"
+        );
         drop(first);
         assert!(limits.place(&agent("c"), &x, None).is_some());
     }
