@@ -172,7 +172,12 @@ async fn answer(
         return Ok(respond(202, "application/json", String::new()));
     };
     let id = String::from_utf8_lossy(id.raw()).into_owned();
-    let text = |pointer| message.find(pointer).and_then(Item::text).unwrap_or_default();
+    let text = |pointer| {
+        message
+            .find(pointer)
+            .and_then(Item::text)
+            .unwrap_or_default()
+    };
     let method = text("/method");
     if method != "tools/call" {
         let result = plain(&method, &text("/params/protocolVersion"));
@@ -191,9 +196,7 @@ async fn answer(
             let event = format!("event: message\ndata: {}\n\n", enveloped(&result));
             Ok(respond(200, "text/event-stream", event))
         }
-        Reaction::Raw(status, kind, body) => {
-            Ok(respond(status, kind, body.replace("ID", &id)))
-        }
+        Reaction::Raw(status, kind, body) => Ok(respond(status, kind, body.replace("ID", &id))),
         Reaction::Silence => std::future::pending::<Result<_, Infallible>>()
             .await
             .or(Err(HungUp)),

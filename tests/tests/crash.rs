@@ -5,6 +5,8 @@
 //! `cargo xtask crash` runs the random kills longer; `COUNTERSIGN_SEED` repeats
 //! a run's choices (not the operating system's).
 
+#![allow(clippy::unwrap_used, reason = "equipment of tests fails as tests do")]
+
 use std::time::Duration;
 
 use countersign_tests::{
