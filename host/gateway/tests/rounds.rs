@@ -1,0 +1,114 @@
+//! Rounds of 2026-07-28: an execution that awaits input goes on with the state
+//! that was issued, once, and is asked again without being run again.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on fails"
+)]
+
+mod support;
+
+use support::upstream::Behaviour;
+use support::{Client, Gateway, PERMIT_ALL, Upstream};
+
+/// A call of 2026-07-28 under `e1`, with more members of `params`.
+fn call(more: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"pay","arguments":{{}},"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}},"countersign.dev/execution_id":"e1"}}{more}}}}}"#
+    )
+}
+
+async fn start() -> (Upstream, Gateway, Client) {
+    let upstream = Upstream::start().await;
+    let server = format!(
+        "[[server]]\nname = \"up\"\nurl = \"{}\"\nrevision = \"2026-07-28\"\n",
+        upstream.url()
+    );
+    let gateway = Gateway::start_with(&server, PERMIT_ALL, "").await;
+    let client = gateway.client().modern("tools/call", Some("pay"));
+    (upstream, gateway, client)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_round_is_asked_answered_once_and_never_run_twice() {
+    let (upstream, _gateway, client) = start().await;
+    let asked = r#"{"resultType":"input_required","requestState":"s1","inputRequests":{"q":{"method":"elicitation/create","params":{}}}}"#;
+    upstream.behave(Behaviour::Result(asked.to_owned()));
+    let first = client.post(call("")).await.json();
+    assert_eq!(first["result"]["resultType"], "input_required", "{first}");
+    assert_eq!(first["result"]["requestState"], "s1");
+    let again = client.post(call("")).await.json();
+    assert_eq!(
+        again["result"]["requestState"], "s1",
+        "the round is asked again: {again}"
+    );
+    assert_eq!(upstream.effects(), 1, "and nothing is sent");
+
+    let answers = r#","inputResponses":{"q":{"action":"accept","content":{"n":1.0}}}"#;
+    let wrong = client
+        .post(call(&format!(r#"{answers},"requestState":"s2""#)))
+        .await;
+    assert_eq!(wrong.code().as_deref(), Some("continuation-mismatch"));
+
+    upstream.behave(Behaviour::Result(r#"{"content":[]}"#.to_owned()));
+    let right = call(&format!(r#"{answers},"requestState":"s1""#));
+    let done = client.post(&right).await;
+    assert_eq!(done.code(), None, "{}", done.text());
+    let (headers, body) = upstream.last_call();
+    assert!(
+        body.contains(r#""inputResponses":{"q":{"action":"accept","content":{"n":1.0}}}"#),
+        "{body}"
+    );
+    assert!(body.contains(r#""requestState":"s1""#), "{body}");
+    assert_eq!(headers["mcp-name"], "pay");
+    assert_eq!(headers["mcp-protocol-version"], "2026-07-28");
+    assert!(!headers.contains_key("mcp-session-id"));
+    assert_eq!(upstream.initializes(), 0, "no session where there are none");
+
+    assert_eq!(client.post(&right).await.code().as_deref(), Some("replay"));
+    assert_eq!(upstream.effects(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_continuation_of_nothing_is_refused_and_nothing_is_sent() {
+    let (upstream, _gateway, client) = start().await;
+    let answer = client.post(call(r#","requestState":"s1""#)).await;
+    assert_eq!(answer.code().as_deref(), Some("continuation-mismatch"));
+    let without =
+        call(r#","requestState":"s1""#).replace(r#","countersign.dev/execution_id":"e1""#, "");
+    let answer = client.post(without).await;
+    assert_eq!(
+        answer.code().as_deref(),
+        Some("request-state-unknown"),
+        "{}",
+        answer.text()
+    );
+    assert_eq!(upstream.effects(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tools_parameter_headers_are_checked_and_derived_anew() {
+    let (upstream, _gateway, client) = start().await;
+    upstream.offer(serde_json::json!([{
+        "name": "pay",
+        "inputSchema": {
+            "type": "object",
+            "properties": {"region": {"type": "string", "x-mcp-header": "Region"}},
+        },
+    }]));
+    let message = call("").replace(r#""arguments":{}"#, r#""arguments":{"region":"eu"}"#);
+    let missing = client.post(&message).await;
+    assert_eq!(
+        (missing.status.as_u16(), missing.code().as_deref()),
+        (400, Some("header-mismatch"))
+    );
+    assert_eq!(missing.data()["safe_with_new_id"], true);
+    let other = client.with("mcp-param-region", "us").post(&message).await;
+    assert_eq!(other.code().as_deref(), Some("header-mismatch"));
+    let right = client.with("mcp-param-region", "eu").post(&message).await;
+    assert_eq!(right.code(), None, "{}", right.text());
+    assert_eq!(upstream.last_call().0["mcp-param-region"], "eu");
+    assert_eq!(upstream.effects(), 1);
+}
