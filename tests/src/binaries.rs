@@ -43,16 +43,14 @@ fn folder() -> &'static Path {
 }
 
 fn build() -> PathBuf {
-    for package in ["countersign", "countersign-ledger-server"] {
-        let built = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--package", package, "--target-dir"])
-            .arg(target())
-            .current_dir(root())
-            .status();
-        assert!(
-            built.is_ok_and(|status| status.success()),
-            "{package} can not be built"
-        );
-    }
+    let built = Command::new(env!("CARGO"))
+        .args(["build", "--quiet", "--workspace", "--bins", "--target-dir"])
+        .arg(target())
+        .current_dir(root())
+        .status();
+    assert!(
+        built.is_ok_and(|status| status.success()),
+        "the binaries can not be built"
+    );
     target().join("debug")
 }

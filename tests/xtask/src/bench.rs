@@ -19,16 +19,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     // Components hash in software, so native code does too; in a folder of its
     // own, since the flag would have everything else built anew.
-    let bench = [
-        "run",
-        "--quiet",
-        "--release",
-        "--package",
-        "countersign-tests",
-        "--bin",
-        "bench",
-        "--",
-    ];
+    let bench = ["run", "--quiet", "--release", "--bin", "bench", "--"];
     chore::run(
         chore::command("cargo", bench)
             .args(&arguments.arguments)

@@ -23,7 +23,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     nextest::binaries()?;
-    let selection = ["--package", "countersign-tests", "--test", "crash"];
+    let selection = ["--workspace", "--test", "crash"];
     let mut command = nextest::tests(&selection, false);
     command.env("COUNTERSIGN_CRASH_ROUNDS", arguments.rounds.to_string());
     if let Some(seed) = arguments.seed {

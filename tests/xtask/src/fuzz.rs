@@ -18,14 +18,6 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     tools::python()?;
-    let fuzz = [
-        "run",
-        "--quiet",
-        "--package",
-        "countersign-tests",
-        "--bin",
-        "fuzz",
-        "--",
-    ];
+    let fuzz = ["run", "--quiet", "--bin", "fuzz", "--"];
     chore::run(chore::command("cargo", fuzz).args(&arguments.arguments))
 }

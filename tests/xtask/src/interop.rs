@@ -39,11 +39,6 @@ pub(crate) fn install() -> Outcome {
 
 /// Runs the tests that need the clients.
 pub(crate) fn tests() -> Outcome {
-    let selection = [
-        "--package",
-        "countersign-tests",
-        "--test",
-        "foreign_clients",
-    ];
+    let selection = ["--workspace", "--test", "foreign_clients"];
     chore::run(&mut nextest::tests(&selection, true))
 }

@@ -35,6 +35,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             "guest/Cargo.toml",
             "--package",
             "countersign-canon",
+            "--target-dir",
+            "target/guest-native",
         ];
         chore::run(&mut nextest::tests(&canon, false))
     });
