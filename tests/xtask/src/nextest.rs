@@ -21,9 +21,9 @@ pub(crate) fn binaries() -> Outcome {
 }
 
 /// A command that runs tests. `selection` is what both runners understand:
-/// always the whole workspace, narrowed by `--test NAME`, since a narrower one
-/// has other features switched on and so builds every dependency again; `ignored` adds the tests that
-/// need something installed.
+/// always a whole workspace, narrowed by `--test NAME`, since a narrower one
+/// has other features switched on and builds every dependency again. `ignored`
+/// adds the tests that need something installed.
 pub(crate) fn tests(selection: &[&str], ignored: bool) -> Command {
     let mut command = if tools::nextest() {
         let mut command = chore::command("cargo", ["nextest", "run"]);
