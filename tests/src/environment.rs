@@ -13,7 +13,7 @@ pub fn binaries() -> Option<PathBuf> {
     variable("COUNTERSIGN_BINARIES").map(PathBuf::from)
 }
 
-/// `COUNTERSIGN_CRASH_ROUNDS`: how many times the crash tests kill; 6 when
+/// `COUNTERSIGN_CRASH_ROUNDS`: how many times the crash tests kill; 12 when
 /// absent.
 ///
 /// # Panics
@@ -21,7 +21,7 @@ pub fn binaries() -> Option<PathBuf> {
 /// When it is no number.
 #[must_use]
 pub fn crash_rounds() -> u32 {
-    variable("COUNTERSIGN_CRASH_ROUNDS").map_or(6, |rounds| rounds.parse().unwrap())
+    variable("COUNTERSIGN_CRASH_ROUNDS").map_or(12, |rounds| rounds.parse().unwrap())
 }
 
 /// `COUNTERSIGN_SEED`: where random choices start from; the time when absent.
