@@ -26,7 +26,7 @@ pub(crate) fn binaries() -> Outcome {
 /// adds the tests that need something installed.
 pub(crate) fn tests(selection: &[&str], ignored: bool) -> Command {
     let mut command = if tools::nextest() {
-        let mut command = chore::command("cargo", ["nextest", "run"]);
+        let mut command = chore::command("cargo", ["nextest", "run", "--no-fail-fast"]);
         command.args(selection);
         if ignored {
             command.args(["--run-ignored", "all"]);
@@ -35,7 +35,7 @@ pub(crate) fn tests(selection: &[&str], ignored: bool) -> Command {
     } else {
         println!("   cargo-nextest is not installed, so cargo test runs instead, with less order");
         println!("   in its output (cargo install cargo-nextest --locked would install it)");
-        let mut command = chore::command("cargo", ["test"]);
+        let mut command = chore::command("cargo", ["test", "--no-fail-fast"]);
         command.args(selection);
         if ignored {
             command.args(["--", "--include-ignored"]);
