@@ -167,7 +167,7 @@ fn lock_text(built: &[Built]) -> String {
 }
 
 /// Builds twice in folders that have nothing in common, and compares.
-fn reproduce() -> Outcome {
+pub(crate) fn reproduce() -> Outcome {
     let toolchain = toolchain()?;
     let home = cargo_home(&metadata(&toolchain, workspace::root(), None)?);
     let room = tempfile::tempdir()?;

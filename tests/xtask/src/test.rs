@@ -12,8 +12,8 @@ use crate::{
 /// Runs, each as a step with its time: the Rust tests of both workspaces and
 /// the examples in their docs; the demonstration; the independent Python reference over vectors/;
 /// the released components under Python's and Node's WebAssembly hosts; the
-/// foreign clients through the gateway; and the check that the released
-/// components are what their sources build. Ends with the line
+/// foreign clients through the gateway; and the checks that the released
+/// components are what their sources build, wherever that is done. Ends with the line
 /// `N passed, N failed`, counting steps. A step whose tool is missing fails
 /// and says what to install; nothing is skipped silently.
 #[derive(Debug, clap::Args)]
@@ -70,6 +70,10 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     steps.run(
         "Released components are what their sources build",
         guest::check,
+    );
+    steps.run(
+        "Components come out the same in other folders",
+        guest::reproduce,
     );
     steps.finish()
 }
