@@ -67,23 +67,27 @@ fn random(bytes: &mut [u8]) -> bool {
     true
 }
 
-/// A call of about so many bytes, as tools are called: names, texts with a few
+/// A call of so many bytes, as tools are called: names, texts with a few
 /// escapes, numbers, some nesting.
 fn message(bytes: usize) -> Vec<u8> {
+    const END: &str = r#""]}}}"#;
     let mut text = String::from(
         r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"_meta":{"countersign.dev/execution_id":"e-1"},"name":"transfer","arguments":{"from":"alice","to":"bob","amount":5000,"notes":["#,
     );
-    let mut n = 0;
-    while text.len() + 40 < bytes {
-        if n > 0 {
-            text.push(',');
+    for n in 0.. {
+        let line = format!(
+            r#"{{"line":{n},"text":"caf\u00e9, \"quoted\" and plain text","price":{n}.25,"ok":true}},"#
+        );
+        if text.len() + line.len() + 1 + END.len() > bytes {
+            break;
         }
-        text.push_str(&format!(
-            r#"{{"line":{n},"text":"caf\u00e9, \"quoted\" and plain text","price":{n}.25,"ok":true}}"#
-        ));
-        n += 1;
+        text.push_str(&line);
     }
-    text.push_str("]}}}");
+    text.push('"');
+    while text.len() + END.len() < bytes {
+        text.push('.');
+    }
+    text.push_str(END);
     text.into_bytes()
 }
 
