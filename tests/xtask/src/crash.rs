@@ -1,5 +1,7 @@
 //! `cargo xtask crash`: the kill tests, many times over.
 
+mod model;
+
 use crate::{
     chore::{self, Outcome},
     nextest,
@@ -19,9 +21,16 @@ pub(crate) struct Arguments {
     /// Where the random moments start from; a random seed when absent
     #[arg(long)]
     seed: Option<u64>,
+    /// Instead, go through every order of events of the executions' protocol
+    /// within larger bounds, and print how many moments there are
+    #[arg(long, conflicts_with_all = ["rounds", "seed"])]
+    model: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    if arguments.model {
+        return model::run();
+    }
     nextest::binaries()?;
     let selection = ["--workspace", "--test", "crash"];
     let mut command = nextest::tests(&selection, false);
