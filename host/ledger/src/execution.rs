@@ -84,19 +84,41 @@ pub fn classify_attempt(
     let Some(execution) = execution else {
         return classify(&presented, None);
     };
-    let recorded_target = execution.admitted.target.to_string();
-    let claimed: Vec<&str> = execution
-        .record
-        .claimed
-        .iter()
-        .map(Digest::as_str)
-        .collect();
-    let recorded = Recorded {
-        profile: &execution.admitted.profile,
-        binding: execution.admitted.binding.as_str(),
-        target: &recorded_target,
-        state: execution.record.recorded_state(),
-        claimed: &claimed,
-    };
-    classify(&presented, Some(&recorded))
+    classify(&presented, Some(&execution.remembered().recorded()))
+}
+
+/// An execution in the form that classification compares. It holds what
+/// [`Recorded`] only borrows.
+#[derive(Clone, Debug)]
+pub struct Remembered<'e> {
+    execution: &'e Execution,
+    target: String,
+    claimed: Vec<&'e str>,
+}
+
+impl Execution {
+    /// The execution as classification compares it.
+    #[must_use]
+    pub fn remembered(&self) -> Remembered<'_> {
+        Remembered {
+            execution: self,
+            target: self.admitted.target.to_string(),
+            claimed: self.record.claimed.iter().map(Digest::as_str).collect(),
+        }
+    }
+}
+
+impl Remembered<'_> {
+    /// The record that an attempt is compared with.
+    #[must_use]
+    pub fn recorded(&self) -> Recorded<'_> {
+        let admitted = &self.execution.admitted;
+        Recorded {
+            profile: &admitted.profile,
+            binding: admitted.binding.as_str(),
+            target: &self.target,
+            state: self.execution.record.recorded_state(),
+            claimed: &self.claimed,
+        }
+    }
 }

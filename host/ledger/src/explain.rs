@@ -5,12 +5,12 @@
 //! happened is the upstream's to say. The command line prints them.
 
 use countersign_canon::Outcome;
-use countersign_evidence::{EffectBoundary, Time};
+use countersign_evidence::{EffectBoundary, Entry, Kind, Time};
 
 use crate::execution::Execution;
 use crate::record::{State, outcome_str};
 
-/// An explanation, in three short lists.
+/// An explanation, in short lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
     /// What the record holds.
@@ -19,21 +19,28 @@ pub struct Explanation {
     pub unknown: Vec<String>,
     /// What to do, in order.
     pub next: Vec<String>,
+    /// The commands that then come into question; what stands in capitals is
+    /// the operator's to fill in.
+    pub commands: Vec<String>,
 }
 
-/// Explains an execution as it stands.
+/// Explains an execution as it stands. `chain` are the entries on it, as far as
+/// they are at hand: what came late, and what operators said before, stands
+/// only there.
 #[must_use]
-pub fn explain(execution: &Execution) -> Explanation {
+pub fn explain(execution: &Execution, chain: &[Entry]) -> Explanation {
     let mut explanation = Explanation {
         known: facts(execution),
         unknown: vec![],
         next: vec![],
+        commands: vec![],
     };
+    history(chain, &mut explanation);
     match execution.record.state {
         State::InFlight => in_flight(execution, &mut explanation),
         State::AwaitingInput => awaiting(execution, &mut explanation),
         State::TaskOpen => task_open(execution, &mut explanation),
-        State::Blocked => blocked(execution, &mut explanation),
+        State::Blocked => blocked(execution, late_answer(chain), &mut explanation),
         State::Settled(outcome) => settled(execution, outcome, &mut explanation),
     }
     explanation
@@ -68,6 +75,49 @@ fn facts(execution: &Execution) -> Vec<String> {
     ]
 }
 
+/// What entries tell that the record does not.
+fn history(chain: &[Entry], to: &mut Explanation) {
+    for entry in chain {
+        let said = entry.said();
+        let at = entry.sequence();
+        let outcome = said.outcome.map_or("none", outcome_str);
+        match (&said.kind, &said.resolution) {
+            (Kind::Blocked, _) => to
+                .known
+                .push(format!("it lost its owner at {} (entry {at})", said.time)),
+            (Kind::LateAnswer, _) => to.known.push(format!(
+                "an answer came at {}, after its owner had been given up: `{outcome}` (entry \
+                 {at}); its digest stands there",
+                said.time
+            )),
+            (Kind::Resolution, Some(resolution)) => to.known.push(format!(
+                "operator `{}` stated `{outcome}` at {} (entry {at})",
+                resolution.operator, said.time
+            )),
+            _ => {}
+        }
+    }
+}
+
+/// What the newest late answer says, if one came.
+#[must_use]
+pub fn late_answer(chain: &[Entry]) -> Option<Outcome> {
+    let late = |entry: &&Entry| entry.said().kind == Kind::LateAnswer;
+    chain.iter().rfind(late)?.said().outcome
+}
+
+/// How commands name it.
+fn named(execution: &Execution) -> String {
+    format!("--call {}", execution.call_id)
+}
+
+fn resolve(execution: &Execution, outcome: &str) -> String {
+    format!(
+        "countersign executions resolve {} --outcome {outcome} --reason TEXT --evidence FILE",
+        named(execution)
+    )
+}
+
 fn upstream_check(execution: &Execution) -> String {
     let target = &execution.admitted.target;
     format!(
@@ -100,6 +150,10 @@ fn awaiting(execution: &Execution, to: &mut Explanation) {
         .push("let the caller answer the question, under the same execution id".into());
     to.next
         .push("or abandon it: the outcome is then `outcome-unknown`".into());
+    to.commands.push(format!(
+        "countersign executions abandon {} --reason TEXT",
+        named(execution)
+    ));
 }
 
 fn task_open(execution: &Execution, to: &mut Explanation) {
@@ -111,7 +165,7 @@ fn task_open(execution: &Execution, to: &mut Explanation) {
     to.next.push("ask the upstream for the task's state".into());
 }
 
-fn blocked(execution: &Execution, to: &mut Explanation) {
+fn blocked(execution: &Execution, late: Option<Outcome>, to: &mut Explanation) {
     to.known
         .push("its owner was gone before it told an outcome".into());
     to.known
@@ -125,16 +179,35 @@ fn blocked(execution: &Execution, to: &mut Explanation) {
         to.known.push("earlier rounds reached the upstream".into());
     }
     to.unknown.push("whether the upstream acted".into());
-    to.next.push(upstream_check(execution));
-    to.next
-        .push("resolve it to what you found, with the evidence".into());
-    if execution.record.claimed.is_empty() {
-        to.next.push(
-            "`not-attempted` is right only where the upstream's own records show no request".into(),
-        );
-    }
     to.next
         .push("until you know, tell the caller not to try again under a new id".into());
+    to.next.push(upstream_check(execution));
+    if let Some(late) = late {
+        to.next.push(format!(
+            "the late answer says `{}`: where nothing speaks against it, adopt it",
+            outcome_str(late)
+        ));
+        to.commands.push(format!(
+            "countersign executions resolve {} --late-answer --reason TEXT",
+            named(execution)
+        ));
+    }
+    to.next.push(
+        "if it acted, resolve to `succeeded`, or to the error that it reports; if it did not, and \
+         its own records show that no request came, to `not-attempted`; if nobody can tell, to \
+         `outcome-unknown`"
+            .into(),
+    );
+    to.next.push(
+        "keep what you looked at: its digest goes into the log, and the identifier stays used up"
+            .into(),
+    );
+    for outcome in ["succeeded", "outcome-unknown"] {
+        to.commands.push(resolve(execution, outcome));
+    }
+    if execution.record.claimed.is_empty() && late.is_none() {
+        to.commands.push(resolve(execution, "not-attempted"));
+    }
 }
 
 fn settled(execution: &Execution, outcome: Outcome, to: &mut Explanation) {
@@ -159,8 +232,12 @@ fn settled(execution: &Execution, outcome: Outcome, to: &mut Explanation) {
                 "whether the upstream acted".into()
             });
             to.next.push(upstream_check(execution));
-            to.next
-                .push("state what you found as a resolution; it stands beside".into());
+            to.next.push(
+                "state what you found as a resolution: it stands beside the outcome and does not \
+                 replace it"
+                    .into(),
+            );
+            to.commands.push(resolve(execution, "OUTCOME"));
         }
         Outcome::Succeeded | Outcome::ToolError | Outcome::UpstreamError => {
             to.unknown.push(

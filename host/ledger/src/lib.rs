@@ -36,8 +36,8 @@ pub use attempt::{
     Admitted, Attempt, DecideAgain, Epochs, Incomplete, Known, Position, Refused, Reserved, Verdict,
 };
 pub use error::{LedgerError, OpenError};
-pub use execution::{Context, Execution, Presenting, classify_attempt};
-pub use explain::{Explanation, explain};
+pub use execution::{Context, Execution, Presenting, Remembered, classify_attempt};
+pub use explain::{Explanation, explain, late_answer};
 pub use identity::{Fence, Incarnation, MalformedTaskId, TaskId};
 pub use ledger::{Ledger, LogHead, Page, Selection, Standing, StoredCheckpoint, StoredEntry};
 pub use options::{Clock, Options};

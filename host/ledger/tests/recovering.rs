@@ -399,7 +399,7 @@ fn an_explanation_never_says_more_than_the_record_holds() {
             .lookup(&agent("alice"), &execution_id("pay"))
             .unwrap()
             .unwrap();
-        explain(&execution)
+        explain(&execution, &[])
     };
     let blocked = of();
     assert!(

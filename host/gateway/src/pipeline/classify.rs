@@ -5,9 +5,9 @@
 //! is said here only saves work: the classification that counts is made in the
 //! transaction that appends the attempt's entry.
 
-use countersign_canon::{Admitted, Classification, Digest, Presented, ProfileId, Recorded, Round};
+use countersign_canon::{Admitted, Classification, Digest, Presented, ProfileId, Round};
 use countersign_engine::Fault;
-use countersign_ledger::{Execution, LedgerError};
+use countersign_ledger::{Execution, LedgerError, Remembered};
 use countersign_mcp::refused_as;
 
 use super::admit::admit;
@@ -113,22 +113,7 @@ fn ask(attempt: &Attempt, execution: Option<&Execution>) -> Result<Classificatio
             request_state: continuation.request_state.as_ref().map(Digest::as_str),
         }),
     };
-    let Some(execution) = execution else {
-        return bound.profile.classify(&presented, None);
-    };
-    let recorded_target = execution.admitted.target.to_string();
-    let claimed: Vec<&str> = execution
-        .record
-        .claimed
-        .iter()
-        .map(Digest::as_str)
-        .collect();
-    let recorded = Recorded {
-        profile: &execution.admitted.profile,
-        binding: execution.admitted.binding.as_str(),
-        target: &recorded_target,
-        state: execution.record.recorded_state(),
-        claimed: &claimed,
-    };
-    bound.profile.classify(&presented, Some(&recorded))
+    let remembered = execution.map(Execution::remembered);
+    let recorded = remembered.as_ref().map(Remembered::recorded);
+    bound.profile.classify(&presented, recorded.as_ref())
 }

@@ -12,7 +12,7 @@ use countersign_evidence::{Classified, Draft, Entry, ExecutionIdStatus, Kind, Li
 use crate::attempt::{Attempt, DecideAgain, Known, Position, Refused};
 use crate::error::LedgerError;
 use crate::execution::{Context, Execution, Presenting, classify_attempt};
-use crate::plan::{Plan, Planned, Retain, Row, Rows, Said, Working, draft, position};
+use crate::plan::{Nearing, Plan, Planned, Retain, Row, Rows, Said, Working, draft, position};
 use crate::record::{Record, State};
 use crate::request::Intent;
 use crate::step::{Effects, Event, Owner, step};
@@ -151,8 +151,15 @@ impl<R: Rows> Plan<'_, R> {
         let entry = self.place(draft, Some(first))?;
         let number = self.base.next_number;
         self.base.next_number = number.saturating_add(1);
-        self.held
-            .insert(attempt.agent.clone(), held.saturating_add(1));
+        let held = held.saturating_add(1);
+        self.held.insert(attempt.agent.clone(), held);
+        if held == warned_at(self.agent_rows) {
+            self.nearing.push(Nearing {
+                agent: attempt.agent.clone(),
+                held,
+                limit: self.agent_rows,
+            });
+        }
         let owner = Owner {
             incarnation: record.owner,
             fence: record.fence,
@@ -327,6 +334,12 @@ fn refusal_code(classification: Classification) -> Option<RefusalCode> {
     RefusalCode::new(code).ok()
 }
 
+/// How many rows of one agent are worth a warning: 80 % of what it may hold,
+/// rounded up. Rows are never deleted, so each agent passes this once.
+fn warned_at(limit: u64) -> u64 {
+    limit.saturating_sub(limit / 5)
+}
+
 fn classified(attempt: &Attempt, classification: Option<Classification>) -> Draft {
     let mut draft = attempt.draft.clone();
     draft.classification = match classification {
@@ -355,5 +368,17 @@ fn context(attempt: &Attempt) -> Context {
         policy_digest: draft.policy_digest,
         catalog: draft.catalog.attributed,
         epochs: attempt.epochs,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::warned_at;
+
+    #[test]
+    fn an_operator_is_warned_when_an_agent_holds_four_fifths_of_its_rows() {
+        for (limit, at) in [(10_000_000, 8_000_000), (5, 4), (4, 4), (1, 1), (0, 0)] {
+            assert_eq!(warned_at(limit), at, "{limit}");
+        }
     }
 }

@@ -82,8 +82,18 @@ pub(crate) struct Batch {
     pub(crate) rows: Vec<Working>,
     pub(crate) entries: Vec<Planned>,
     pub(crate) held: HashMap<Agent, u64>,
+    /// Agents that now hold so many rows that an operator should know.
+    pub(crate) nearing: Vec<Nearing>,
     pub(crate) head: Head,
     pub(crate) epochs: Epochs,
+}
+
+/// An agent that comes near to the rows that it may hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Nearing {
+    pub(crate) agent: Agent,
+    pub(crate) held: u64,
+    pub(crate) limit: u64,
 }
 
 /// What the plan starts from, read in the same transaction.
@@ -106,6 +116,7 @@ pub(crate) struct Plan<'a, R> {
     working: Vec<Working>,
     entries: Vec<Planned>,
     held: HashMap<Agent, u64>,
+    nearing: Vec<Nearing>,
 }
 
 impl<'a, R: Rows> Plan<'a, R> {
@@ -127,6 +138,7 @@ impl<'a, R: Rows> Plan<'a, R> {
             working,
             entries,
             held,
+            nearing: Vec::new(),
         }
     }
 
@@ -136,6 +148,7 @@ impl<'a, R: Rows> Plan<'a, R> {
             mut working,
             entries,
             held,
+            nearing,
             ..
         } = self;
         working.retain(|working| working.changed);
@@ -143,6 +156,7 @@ impl<'a, R: Rows> Plan<'a, R> {
             rows: working,
             entries,
             held,
+            nearing,
             head: base.head,
             epochs: base.epochs,
         }

@@ -26,7 +26,7 @@ use countersign_evidence::key::SigningKey;
 use crate::anchor::Anchor;
 use crate::error::LedgerError;
 use crate::options::{Clock, Options};
-use crate::plan::{Batch, Plan};
+use crate::plan::{Batch, Nearing, Plan};
 use crate::probe::Point;
 use crate::queue::Queue;
 use crate::request::Request;
@@ -208,6 +208,16 @@ impl Writer {
             return Err(Failed::AtCommit(Box::new(at_commit)));
         }
         self.signed.log_size = batch.head.size();
+        for Nearing { agent, held, limit } in &batch.nearing {
+            tracing::warn!(
+                method = agent.method,
+                issuer = agent.issuer,
+                subject = agent.subject,
+                held,
+                limit,
+                "an agent holds four fifths of the executions that it may hold"
+            );
+        }
         Ok(said)
     }
 
