@@ -14,6 +14,7 @@ use countersign_evidence::Agent;
 use countersign_mcp::tools::{Page, Tool, page};
 use countersign_mcp::{Revision, envelope, json::Object};
 
+use crate::delivery::Cancel;
 use crate::upstream::{Answer, Exchange, IDENTITY, Reason, Request, Upstream};
 
 /// `tools/list` asks again after this long.
@@ -208,7 +209,7 @@ async fn discover(upstream: &Upstream, agent: &Agent) -> Result<Vec<Tool>, Reaso
 
 async fn ask(upstream: &Upstream, agent: &Agent, cursor: Option<&String>) -> Result<Page, Reason> {
     let params = params(upstream.revision(), cursor);
-    let body = |id| envelope::message(Some(id), "tools/list", Some(&params));
+    let body = |id| Some(envelope::message(Some(id), "tools/list", Some(&params)));
     let request = Request {
         method: "tools/list",
         name: None,
@@ -216,6 +217,7 @@ async fn ask(upstream: &Upstream, agent: &Agent, cursor: Option<&String>) -> Res
         body: &body,
         gate: None,
         progress: None,
+        cancel: Cancel::default(),
     };
     let read = |answer: Answer<'_>| page(answer.ok()?).ok();
     match upstream.exchange(agent, request, read).await {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use countersign_mcp::envelope;
 use http::StatusCode;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
 /// Events that may wait for a slow client; the last answer has a place of its
 /// own.
@@ -81,6 +81,28 @@ impl Outbox {
     /// Gives the last answer; nobody may be there to take it.
     pub(crate) fn finish(self, reply: Reply) {
         let _ = self.last.send(reply);
+    }
+}
+
+/// Tells whether the caller of one request has cancelled it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cancel(Option<watch::Receiver<bool>>);
+
+impl Cancel {
+    /// What a session's record of its open request tells.
+    #[must_use]
+    pub(crate) fn of(told: watch::Receiver<bool>) -> Self {
+        Self(Some(told))
+    }
+
+    /// Resolves once the caller has cancelled; never where it cannot any more.
+    pub(crate) async fn requested(&self) {
+        if let Some(told) = &self.0
+            && told.clone().wait_for(|told| *told).await.is_ok()
+        {
+            return;
+        }
+        std::future::pending().await
     }
 }
 

@@ -3,13 +3,17 @@
 //! A session belongs to the agent that opened it: to anybody else it does not
 //! exist. What the client holds is a secret; evidence has another name for it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use countersign_canon::Id;
 use countersign_evidence::{Agent, ServerName, SessionId};
 use countersign_mcp::Revision;
+use tokio::sync::watch;
+
+use crate::delivery::Cancel;
 
 /// All sessions that are open.
 #[derive(Debug)]
@@ -30,7 +34,8 @@ pub(crate) struct Session {
     pub(crate) context: Vec<u8>,
     agent: Agent,
     server: ServerName,
-    in_flight: Mutex<HashSet<Id>>,
+    /// The ids of requests in flight, each with what tells it of a cancel.
+    in_flight: Mutex<HashMap<Id, watch::Sender<bool>>>,
     /// When it was used last, counted in uses of all sessions.
     used: AtomicU64,
 }
@@ -40,6 +45,7 @@ pub(crate) struct Session {
 pub(crate) struct Claim {
     session: Arc<Session>,
     id: Id,
+    cancel: Cancel,
 }
 
 impl Sessions {
@@ -141,10 +147,38 @@ impl Session {
             .in_flight
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        in_flight.insert(id.clone()).then(|| Claim {
-            session: Arc::clone(self),
-            id: id.clone(),
-        })
+        match in_flight.entry(id.clone()) {
+            Entry::Occupied(_) => None,
+            Entry::Vacant(free) => {
+                let (tell, told) = watch::channel(false);
+                free.insert(tell);
+                Some(Claim {
+                    session: Arc::clone(self),
+                    id: id.clone(),
+                    cancel: Cancel::of(told),
+                })
+            }
+        }
+    }
+
+    /// Tells the request with that id that its caller does not wait any more;
+    /// nothing happens where there is none.
+    pub(crate) fn cancel(&self, id: &Id) {
+        let in_flight = self
+            .in_flight
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(tell) = in_flight.get(id) {
+            tell.send_replace(true);
+        }
+    }
+}
+
+impl Claim {
+    /// What tells the request of a cancel.
+    #[must_use]
+    pub(crate) fn cancel(&self) -> Cancel {
+        self.cancel.clone()
     }
 }
 

@@ -8,6 +8,8 @@ use std::time::Duration;
 use countersign_evidence::{LogId, ServerName};
 use countersign_mcp::Revision;
 use http::{HeaderName, HeaderValue, Uri};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
 
 use super::{Config, ConfigError, Identity, Limits, Profiles, Required, Secret, Server, Store};
 use super::{Transport, file};
@@ -208,11 +210,28 @@ fn transport(given: file::Server, name: &ServerName, folder: &Path) -> Checked<T
             if let Some(path) = given.bearer_token_file {
                 headers.push(bearer(&folder.join(path), name)?);
             }
-            Ok(Transport::Http { url, headers })
+            let roots = match given.ca_file {
+                Some(_) if url.scheme_str() == Some("http") => {
+                    return Err(fault("`ca_file` means nothing without TLS")
+                        .help("write an `https` URL, or leave it out"));
+                }
+                Some(path) => Some(roots(&folder.join(path), name)?),
+                None => None,
+            };
+            Ok(Transport::Http {
+                url,
+                headers,
+                roots,
+            })
         }
         (None, Some(command)) => {
-            if !given.headers.is_empty() || given.bearer_token_file.is_some() {
-                return Err(fault("`headers` and `bearer_token_file` belong to a `url`"));
+            if !given.headers.is_empty()
+                || given.bearer_token_file.is_some()
+                || given.ca_file.is_some()
+            {
+                return Err(fault(
+                    "`headers`, `bearer_token_file` and `ca_file` belong to a `url`",
+                ));
             }
             let mut command = command.into_iter();
             let program = command.next().ok_or_else(|| fault("`command` is empty"))?;
@@ -276,6 +295,23 @@ fn bearer(path: &Path, server: &ServerName) -> Checked<(HeaderName, HeaderValue)
     })?;
     value.set_sensitive(true);
     Ok((http::header::AUTHORIZATION, value))
+}
+
+/// The certificates of a PEM file, at least one.
+fn roots(path: &Path, server: &ServerName) -> Checked<Vec<CertificateDer<'static>>> {
+    let fault = |what: &str| {
+        ConfigError::new(format!(
+            "server `{server}`: `ca_file` `{}` {what}",
+            path.display()
+        ))
+    };
+    let text = std::fs::read(path).map_err(|source| ConfigError::unreadable(path, &source))?;
+    let certificates = CertificateDer::pem_slice_iter(&text).collect::<Result<Vec<_>, _>>();
+    match certificates {
+        Ok(certificates) if !certificates.is_empty() => Ok(certificates),
+        Ok(_) => Err(fault("holds no certificate")),
+        Err(_) => Err(fault("is no PEM")),
+    }
 }
 
 #[cfg(test)]
@@ -359,6 +395,14 @@ mod tests {
                 format!("{OPEN}headers = {{ Mcp-Name = \"b\" }}\n"),
             ),
             ("a limit of nothing", format!("{OPEN}[limits]\ncalls = 0\n")),
+            (
+                "a certificate without TLS",
+                format!("{OPEN}ca_file = \"ca.pem\"\n"),
+            ),
+            (
+                "a certificate that is not there",
+                format!("{}ca_file = \"ca.pem\"\n", OPEN.replace("http:", "https:")),
+            ),
             (
                 "an unknown revision",
                 format!("{OPEN}revision = \"2031-01-01\"\n"),

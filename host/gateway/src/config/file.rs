@@ -116,6 +116,7 @@ pub(super) struct Server {
     pub(super) name: String,
     pub(super) url: Option<String>,
     pub(super) bearer_token_file: Option<PathBuf>,
+    pub(super) ca_file: Option<PathBuf>,
     #[serde(default)]
     pub(super) headers: BTreeMap<String, String>,
     pub(super) command: Option<Vec<String>>,

@@ -17,6 +17,7 @@ use countersign_canon::{Digest, ProfileId};
 use countersign_evidence::{LogId, ServerName};
 use countersign_mcp::Revision;
 use http::{HeaderName, HeaderValue, Uri};
+use rustls::pki_types::CertificateDer;
 
 pub use error::ConfigError;
 
@@ -146,6 +147,9 @@ pub enum Transport {
         /// Headers that each request carries, credentials among them. Marked
         /// sensitive, so that they are never shown.
         headers: Vec<(HeaderName, HeaderValue)>,
+        /// The certificates that its own must go back to; none for those that
+        /// the system trusts.
+        roots: Option<Vec<CertificateDer<'static>>>,
     },
     /// A process of our own, over its standard input and output.
     Stdio {

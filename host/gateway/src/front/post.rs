@@ -12,7 +12,7 @@ use std::sync::Arc;
 use axum::extract::Request;
 use axum::response::Response;
 use bytes::Bytes;
-use countersign_canon::{Admitted, Call, Code, Document, Id, Limits, Refusal};
+use countersign_canon::{Admitted, Call, Code, Document, Id, Limits, Notification, Refusal};
 use countersign_evidence::{Agent, Draft, ExecutionId, Kind, RefusalCode, WorkflowId};
 use countersign_ledger::InForce;
 use countersign_mcp::client::{Mirrored, REPLY};
@@ -25,6 +25,7 @@ use super::{body, methods, respond, unauthenticated};
 use crate::delivery;
 use crate::pipeline::{self, Arrival, Attempt, Bound, admit::admit, fault, interpret};
 use crate::pipeline::{unread, unread_because};
+use crate::session::Claim;
 use crate::state::Gateway;
 
 pub(super) async fn post(
@@ -150,8 +151,13 @@ fn id_of(refusal: &Refusal, message: &[u8]) -> Option<Id> {
     if refusal.code <= Code::Envelope {
         return None;
     }
-    let document = Document::read(message, Limits::STANDARD).ok()?;
-    let id = document.root().get("id")?;
+    id_at(message, "id")
+}
+
+/// The id that stands in a member of an object.
+fn id_at(object: &[u8], member: &str) -> Option<Id> {
+    let document = Document::read(object, Limits::STANDARD).ok()?;
+    let id = document.root().get(member)?;
     id.integer()
         .map(Id::Number)
         .or_else(|| Some(Id::Text(id.text()?.into_owned())))
@@ -212,7 +218,10 @@ impl Received {
                 let mirrored = Mirrored::of_params(&said.method, said.params.as_deref());
                 let facts = mirrored.facts(&said.method, false);
                 match self.settle_revision(&headers, &facts) {
-                    Ok(_) => respond::accepted(),
+                    Ok(_) => {
+                        self.take_note(&said);
+                        respond::accepted()
+                    }
                     Err(problem) => self.refuse_because(*problem, None).await,
                 }
             }
@@ -221,6 +230,19 @@ impl Received {
                 Ok(_) => self.refuse(ErrorCode::UnsolicitedReply, None).await,
                 Err(problem) => self.refuse_because(*problem, None).await,
             },
+        }
+    }
+
+    /// A cancel reaches the request that it names, if that is this session's and
+    /// still open; all other notifications are taken and mean nothing here.
+    fn take_note(&self, said: &Notification) {
+        if said.method != "notifications/cancelled" {
+            return;
+        }
+        if let (Some(session), Some(params)) = (&self.arrival.session, &said.params)
+            && let Some(id) = id_at(params, "requestId")
+        {
+            session.cancel(&id);
         }
     }
 
@@ -303,6 +325,7 @@ impl Received {
             context,
             transport: call.transport,
             bound,
+            cancel: claim.as_ref().map(Claim::cancel).unwrap_or_default(),
             arrival: self.arrival,
         };
         let (outbox, inbox) = delivery::channel();

@@ -10,6 +10,7 @@ use countersign_evidence::{
 use countersign_mcp::{Headers, Revision};
 
 use super::Bound;
+use crate::delivery::Cancel;
 use crate::session::Session;
 use crate::state::Server;
 
@@ -40,6 +41,8 @@ pub(crate) struct Attempt {
     /// The canonical object of `progressToken` and `traceparent`.
     pub(crate) transport: Vec<u8>,
     pub(crate) bound: Bound,
+    /// Whether the caller still wants an answer.
+    pub(crate) cancel: Cancel,
 }
 
 impl Arrival {

@@ -67,6 +67,8 @@ const fn explained(reason: Reason) -> &'static str {
         Reason::Status => "the response's status carries no answer",
         Reason::Unreadable => "the answer cannot be read strictly",
         Reason::TooLarge => "the answer is too large",
+        Reason::Unwritable => "the request could not be put together",
+        Reason::Cancelled => "the caller cancelled it",
         Reason::ShuttingDown => "the gateway is shutting down",
     }
 }

@@ -58,8 +58,7 @@ pub(super) async fn invoke(
             .continuation
             .as_ref()
             .map(|c| c.canonical.as_slice());
-        // INVARIANT: the profile gave the action, and the engine checked it.
-        tool_call(id, &attempt.bound.action, &Additions { meta, continuation }).unwrap_or_default()
+        tool_call(id, &attempt.bound.action, &Additions { meta, continuation }).ok()
     };
     let request = Request {
         method: "tools/call",
@@ -68,6 +67,7 @@ pub(super) async fn invoke(
         body: &body,
         gate: Some(token.gate()),
         progress: progress.map(|token| outbox.progress(token)),
+        cancel: attempt.cancel.clone(),
     };
     let kind = if attempt.revision.has_sessions() {
         ResultType::AsIs

@@ -20,7 +20,10 @@ use countersign_mcp::{Revision, envelope, server::Identity};
 use tokio::sync::watch;
 
 use crate::config;
-use crate::delivery::Progress;
+use crate::delivery::{Cancel, Progress};
+
+/// How long an answer is still waited for once its request was cancelled.
+const AFTER_CANCEL: Duration = Duration::from_secs(2);
 
 /// Who the gateway is.
 pub(crate) const IDENTITY: Identity = Identity {
@@ -62,12 +65,15 @@ pub(crate) struct Request<'r> {
     /// What `Mcp-Param-*` say, likewise: a name in lower case without the
     /// prefix, and the argument where it is present.
     pub(crate) mirrored: &'r [(String, Option<String>)],
-    /// Writes the message under the id that the gateway mints for it.
-    pub(crate) body: &'r (dyn Fn(u64) -> Vec<u8> + Send + Sync),
+    /// Writes the message under the id that the gateway mints for it; none
+    /// where it cannot be written, and then nothing is sent.
+    pub(crate) body: &'r (dyn Fn(u64) -> Option<Vec<u8>> + Send + Sync),
     /// Passed directly before the first byte is written.
     pub(crate) gate: Option<SendGate>,
     /// Where progress goes, if the client asked for it.
     pub(crate) progress: Option<Progress>,
+    /// Whether its caller still wants an answer.
+    pub(crate) cancel: Cancel,
 }
 
 /// What became of a request.
@@ -105,6 +111,10 @@ pub(crate) enum Reason {
     Unreadable,
     /// What came is larger than a message may be.
     TooLarge,
+    /// The request could not be put together from the action.
+    Unwritable,
+    /// The caller cancelled it.
+    Cancelled,
     /// The gateway shuts down.
     ShuttingDown,
 }
@@ -122,6 +132,8 @@ impl Reason {
             Self::Status => "upstream-status",
             Self::Unreadable => "upstream-unreadable",
             Self::TooLarge => "upstream-too-large",
+            Self::Unwritable => "request-unwritable",
+            Self::Cancelled => "cancelled",
             Self::ShuttingDown => "shutting-down",
         }
     }
@@ -155,9 +167,14 @@ impl Upstream {
             hurry,
         };
         let kind = match &server.transport {
-            config::Transport::Http { url, headers } => Kind::Http(http::Http::new(
+            config::Transport::Http {
+                url,
+                headers,
+                roots,
+            } => Kind::Http(http::Http::new(
                 url.clone(),
                 headers.clone(),
+                roots.as_deref(),
                 signals.clone(),
             )?),
             config::Transport::Stdio {
@@ -232,7 +249,8 @@ impl Upstream {
         }
         let trace = Trace::default();
         let mut hurry = self.signals.hurry.clone();
-        let exchange = async {
+        let cancel = request.cancel.clone();
+        let mut exchange = Box::pin(async {
             match &self.kind {
                 Kind::Http(http) => {
                     http.exchange(agent, self.revision, request, &trace, read)
@@ -244,13 +262,33 @@ impl Upstream {
                         .await
                 }
             }
-        };
-        // Dropping the exchange closes its stream, so nothing more is written.
+        });
         let reason = tokio::select! {
-            exchange = exchange => return exchange,
+            // Whoever cancelled before anything was sent is taken at their word.
+            biased;
+            () = cancel.requested() => Reason::Cancelled,
+            exchange = &mut exchange => return exchange,
             () = tokio::time::sleep(self.call_timeout) => Reason::Timeout,
             _ = hurry.wait_for(|hurry| *hurry) => Reason::ShuttingDown,
         };
+        if reason == Reason::Cancelled && trace.left() {
+            // A cancel undoes nothing, and the answer may be on its way.
+            let telling = async {
+                self.cancel(agent, trace.id()).await;
+                tokio::time::sleep(AFTER_CANCEL).await;
+            };
+            tokio::select! {
+                exchange = &mut exchange => return exchange,
+                () = telling => {}
+            }
+            drop(exchange);
+            return Exchange::Unanswered {
+                reason,
+                received: false,
+            };
+        }
+        // Closes its stream, so that nothing more is written.
+        drop(exchange);
         if trace.left() {
             self.cancel(agent, trace.id()).await;
             Exchange::Unanswered {

@@ -8,6 +8,7 @@
 )]
 
 pub mod client;
+pub mod tls;
 pub mod upstream;
 
 use std::net::SocketAddr;

@@ -47,6 +47,7 @@ struct Shared {
     effects: AtomicUsize,
     initializes: AtomicUsize,
     seen: Mutex<Vec<(HeaderMap, Bytes)>>,
+    told: Mutex<Vec<Value>>,
     pinged: tokio::sync::Notify,
 }
 
@@ -61,6 +62,7 @@ impl Upstream {
             effects: AtomicUsize::new(0),
             initializes: AtomicUsize::new(0),
             seen: Mutex::default(),
+            told: Mutex::default(),
             pinged: tokio::sync::Notify::new(),
         });
         let router = Router::new()
@@ -68,6 +70,10 @@ impl Upstream {
             .with_state(Arc::clone(&shared));
         tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         Self { address, shared }
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
     }
 
     pub fn url(&self) -> String {
@@ -89,6 +95,13 @@ impl Upstream {
 
     pub fn initializes(&self) -> usize {
         self.shared.initializes.load(Ordering::SeqCst)
+    }
+
+    /// The notifications of that method so far.
+    pub fn told(&self, method: &str) -> Vec<Value> {
+        let told = self.shared.told.lock().unwrap();
+        let of = |note: &&Value| note["method"] == method;
+        told.iter().filter(of).cloned().collect()
     }
 
     /// The headers and the body of the last call.
@@ -145,7 +158,11 @@ async fn answer(
             shared.pinged.notify_one();
             StatusCode::ACCEPTED.into_response()
         }
-        _ => StatusCode::ACCEPTED.into_response(),
+        _ => {
+            let note = serde_json::from_slice(&body).unwrap();
+            shared.told.lock().unwrap().push(note);
+            StatusCode::ACCEPTED.into_response()
+        }
     }
 }
 

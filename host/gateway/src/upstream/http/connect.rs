@@ -12,8 +12,8 @@ use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
-use rustls::ClientConfig;
-use rustls::pki_types::ServerName;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt as _;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -42,7 +42,12 @@ pub(super) struct Connection {
 }
 
 impl Connector {
-    pub(super) fn new(url: &Uri) -> Result<Self, rustls::Error> {
+    /// Connects to where `url` is. Its certificate must go back to one of
+    /// `roots` or, without them, to one that the system trusts.
+    pub(super) fn new(
+        url: &Uri,
+        roots: Option<&[CertificateDer<'static>]>,
+    ) -> Result<Self, rustls::Error> {
         let bare = url.host().unwrap_or_default();
         let host = bare
             .trim_start_matches('[')
@@ -53,10 +58,19 @@ impl Connector {
             let name = ServerName::try_from(host.clone())
                 .map_err(|_| rustls::Error::General("no server name".to_owned()))?;
             let provider = Arc::new(rustls::crypto::ring::default_provider());
-            let mut config = ClientConfig::builder_with_provider(provider)
-                .with_safe_default_protocol_versions()?
-                .with_platform_verifier()?
-                .with_no_client_auth();
+            let config = ClientConfig::builder_with_provider(provider)
+                .with_safe_default_protocol_versions()?;
+            let config = match roots {
+                None => config.with_platform_verifier()?,
+                Some(roots) => {
+                    let mut trusted = RootCertStore::empty();
+                    for root in roots {
+                        trusted.add(root.clone())?;
+                    }
+                    config.with_root_certificates(trusted)
+                }
+            };
+            let mut config = config.with_no_client_auth();
             config.alpn_protocols = vec![b"http/1.1".to_vec()];
             Some((TlsConnector::from(Arc::new(config)), name))
         } else {

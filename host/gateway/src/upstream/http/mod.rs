@@ -13,6 +13,7 @@ use countersign_mcp::{Revision, envelope};
 use http::header::{ACCEPT, CONTENT_TYPE, HOST, USER_AGENT};
 use http::{HeaderName, HeaderValue, Method, Uri};
 use http_body_util::Full;
+use rustls::pki_types::CertificateDer;
 
 use self::connect::{Connection, Connector, Response};
 use self::receive::{Open, Received};
@@ -44,9 +45,10 @@ impl Http {
     pub(super) fn new(
         url: Uri,
         headers: Vec<(HeaderName, HeaderValue)>,
+        roots: Option<&[CertificateDer<'static>]>,
         signals: Signals,
     ) -> Result<Self, rustls::Error> {
-        let connector = Connector::new(&url)?;
+        let connector = Connector::new(&url, roots)?;
         Ok(Self {
             url,
             headers,
@@ -150,7 +152,10 @@ impl Http {
             name: request.name,
             mirrored: request.mirrored,
         };
-        let message = match self.request(Method::POST, &head, (request.body)(id)) {
+        let Some(body) = (request.body)(id) else {
+            return Exchange::NotSent(Reason::Unwritable);
+        };
+        let message = match self.request(Method::POST, &head, body) {
             Ok(message) => message,
             Err(reason) => return Exchange::NotSent(reason),
         };

@@ -91,7 +91,9 @@ impl Stdio {
         let mut waiting = process.register();
         let id = waiting.id();
         trace.set_id(id);
-        let body = (request.body)(id);
+        let Some(body) = (request.body)(id) else {
+            return Exchange::NotSent(Reason::Unwritable);
+        };
         if let Err(reason) = process.write(body, request.gate.as_ref(), trace).await {
             return if trace.left() {
                 Exchange::Unanswered {
