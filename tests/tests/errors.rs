@@ -29,7 +29,8 @@ const TABLES: [&str; 5] = [
 ];
 
 /// Files that hold `const CODE`.
-const SINGLE: [&str; 4] = [
+const SINGLE: [&str; 5] = [
+    "host/gateway/src/operator/api.rs",
     "host/gateway/src/config/error.rs",
     "host/engine/src/cache/mod.rs",
     "host/engine/src/fault.rs",

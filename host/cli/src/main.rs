@@ -12,6 +12,7 @@ mod failure;
 mod help_tests;
 mod input;
 mod profiles;
+mod text;
 
 use std::io::Write as _;
 use std::process::ExitCode;

@@ -22,6 +22,8 @@ pub struct Environment {
     pub random: fn(&mut [u8]) -> bool,
     /// What spawned servers inherit.
     pub inherited: Arc<[(String, String)]>,
+    /// The user that this process runs as, by number.
+    pub user: u32,
 }
 
 /// The system has no randomness to give; nothing can be named without it.
@@ -37,6 +39,7 @@ impl Environment {
             clock: Arc::new(SystemClock::new()),
             random: system_random,
             inherited: inherited(),
+            user: rustix::process::geteuid().as_raw(),
         }
     }
 

@@ -9,6 +9,7 @@ use countersign_gateway::environment::Environment;
 use countersign_gateway::identity::{Token, TokenFile};
 
 use crate::failure::{Failure, Status};
+use crate::text::print;
 
 /// Manage the agents of a token file
 ///
@@ -125,14 +126,6 @@ fn write(path: &Path, file: &TokenFile) -> Result<(), Failure> {
         fs::rename(&beside, path)
     });
     written.map_err(|error| at(path, &error))
-}
-
-fn print(text: &str) -> Result<Status, Failure> {
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())
-        .and_then(|()| out.flush())
-        .map_err(|error| Failure::output(&error))?;
-    Ok(Status::OK)
 }
 
 fn at(path: &Path, error: &io::Error) -> Failure {

@@ -3,6 +3,7 @@
 mod agent;
 mod audit;
 mod bind;
+mod executions;
 mod explain;
 mod profile;
 mod serve;
@@ -28,6 +29,8 @@ enum Command {
     Serve(serve::Serve),
     #[command(subcommand)]
     Agent(agent::Agent),
+    #[command(subcommand)]
+    Executions(executions::Executions),
     Bind(bind::Bind),
     Explain(explain::Explain),
     #[command(subcommand)]
@@ -43,6 +46,7 @@ impl Countersign {
         match &self.command {
             Command::Serve(serve) => serve.run(),
             Command::Agent(agent) => agent.run(),
+            Command::Executions(executions) => executions.run(),
             Command::Bind(bind) => bind.run(),
             Command::Explain(explain) => explain.run(),
             Command::Profile(profile) => profile.run(),

@@ -7,13 +7,21 @@ use bytes::Bytes;
 use countersign_ledger::Selection;
 use http::{Method, Request, StatusCode, header};
 use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use thiserror::Error;
 use tokio::net::UnixStream;
 
+use super::api::Refused;
 use super::{SOCKET, to_text};
+use crate::export::ExportError;
 
-/// Why a running gateway did not answer its operator.
+/// The longest answer that is read whole, in bytes.
+const MOST_BYTES: usize = 64 * 1024 * 1024;
+
+/// Why an operator was not answered.
 #[derive(Debug, Error)]
 pub enum OperatorError {
     /// No gateway listens there, or this user may not open its socket.
@@ -27,15 +35,18 @@ pub enum OperatorError {
     /// The selection cannot be asked for.
     #[error("a name in the selection holds a line end")]
     Selection,
-    /// The gateway refused.
-    #[error("the gateway refused: {0}")]
-    Refused(String),
+    /// It was understood, and not done.
+    #[error(transparent)]
+    Refused(#[from] Refused),
     /// The answer broke off.
     #[error("the gateway's answer broke off: {0}")]
     Broken(String),
     /// What came cannot be written.
     #[error("the bundle cannot be written: {0}")]
     Write(#[source] io::Error),
+    /// The store of a stopped gateway cannot be opened.
+    #[error(transparent)]
+    Store(#[from] Box<ExportError>),
 }
 
 /// Exports a bundle from the gateway whose operator's folder is `folder`.
@@ -49,42 +60,87 @@ pub fn export(
     out: &mut dyn Write,
 ) -> Result<(), OperatorError> {
     let text = to_text(selection).ok_or(OperatorError::Selection)?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_io()
-        .build()
-        .map_err(OperatorError::Write)?;
-    runtime.block_on(ask(&folder.join(SOCKET), text, out))
+    runtime()?.block_on(async {
+        let kind = "text/plain; charset=utf-8";
+        let mut body = send(&folder.join(SOCKET), "/export", kind, text.into()).await?;
+        while let Some(frame) = body.frame().await {
+            let data = frame
+                .map_err(|error| broken(&error))?
+                .into_data()
+                .unwrap_or_default();
+            out.write_all(&data).map_err(OperatorError::Write)?;
+        }
+        out.flush().map_err(OperatorError::Write)
+    })
 }
 
-async fn ask(socket: &Path, text: String, out: &mut dyn Write) -> Result<(), OperatorError> {
-    let broken = |error: hyper::Error| OperatorError::Broken(error.to_string());
-    let stream = UnixStream::connect(socket)
+pub(super) fn runtime() -> Result<tokio::runtime::Runtime, OperatorError> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| OperatorError::Broken(error.to_string()))
+}
+
+/// Asks one question, and reads the whole answer.
+pub(super) async fn ask<Q: Serialize, A: DeserializeOwned>(
+    socket: &Path,
+    path: &str,
+    question: &Q,
+) -> Result<A, OperatorError> {
+    let text = serde_json::to_vec(question).map_err(|error| broken(&error))?;
+    let body = send(socket, path, "application/json", text.into()).await?;
+    let answer = Limited::new(body, MOST_BYTES).collect().await;
+    let answer = answer.map_err(|error| broken(&error))?.to_bytes();
+    serde_json::from_slice(&answer).map_err(|error| broken(&error))
+}
+
+/// Whether a gateway listens there.
+pub(super) async fn reach(socket: &Path) -> Result<UnixStream, OperatorError> {
+    UnixStream::connect(socket)
         .await
         .map_err(|source| OperatorError::NotRunning {
             socket: socket.to_owned(),
             source,
-        })?;
+        })
+}
+
+/// Sends one question; the body of the answer, where it was not refused.
+async fn send(
+    socket: &Path,
+    path: &str,
+    kind: &str,
+    question: Bytes,
+) -> Result<Incoming, OperatorError> {
+    let stream = reach(socket).await?;
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
         .await
-        .map_err(broken)?;
+        .map_err(|error| broken(&error))?;
     tokio::spawn(connection);
     let request = Request::builder()
         .method(Method::POST)
-        .uri("/export")
+        .uri(path)
         .header(header::HOST, "operator")
-        .header(header::CONTENT_TYPE, "text/plain; charset=utf-8")
-        .body(Full::new(Bytes::from(text)))
-        .map_err(|error| OperatorError::Broken(error.to_string()))?;
-    let response = sender.send_request(request).await.map_err(broken)?;
-    if response.status() != StatusCode::OK {
-        let said = Limited::new(response.into_body(), 4_096).collect().await;
-        let said = said.map(|said| String::from_utf8_lossy(&said.to_bytes()).into_owned());
-        return Err(OperatorError::Refused(said.unwrap_or_default()));
+        .header(header::CONTENT_TYPE, kind)
+        .body(Full::new(question))
+        .map_err(|error| broken(&error))?;
+    let response = sender
+        .send_request(request)
+        .await
+        .map_err(|error| broken(&error))?;
+    if response.status() == StatusCode::OK {
+        return Ok(response.into_body());
     }
-    let mut body = response.into_body();
-    while let Some(frame) = body.frame().await {
-        let data = frame.map_err(broken)?.into_data().unwrap_or_default();
-        out.write_all(&data).map_err(OperatorError::Write)?;
+    let status = response.status();
+    let said = Limited::new(response.into_body(), MOST_BYTES)
+        .collect()
+        .await;
+    let said = said.map_err(|error| broken(&error))?.to_bytes();
+    match serde_json::from_slice::<super::server::Failure>(&said) {
+        Ok(failure) => Err(failure.error.into()),
+        Err(_) => Err(OperatorError::Broken(format!("status {status}"))),
     }
-    out.flush().map_err(OperatorError::Write)
+}
+
+fn broken(error: &dyn std::fmt::Display) -> OperatorError {
+    OperatorError::Broken(error.to_string())
 }

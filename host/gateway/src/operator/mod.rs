@@ -1,17 +1,28 @@
 //! The operator's way in: a Unix socket in a folder that its owner alone may
 //! enter. Operators authenticate apart from agents: by being able to open it.
 //!
-//! `server` answers, `client` asks; the command line uses the client while a
-//! gateway runs. A selection travels as lines of text.
+//! [`api`] are the questions and answers, `desk` carries them out on a ledger,
+//! `server` takes them from the socket, `client` asks there. [`Office`] is what
+//! the command line holds: it asks the gateway that runs or, where none does,
+//! its store. A selection of entries travels as lines of text.
 
+pub mod api;
 mod client;
+mod desk;
+mod office;
 mod server;
 
 use countersign_evidence::{Agent, CallId, ExecutionId, WorkflowId};
 use countersign_ledger::Selection;
 
 pub use client::{OperatorError, export};
+pub use office::Office;
 pub(crate) use server::{Listening, serve};
+
+/// An operator as the log has it: the user that the kernel vouches for.
+fn by_uid(uid: u32) -> String {
+    format!("uid:{uid}")
+}
 
 /// The name of the socket in its folder.
 const SOCKET: &str = "socket";

@@ -5,21 +5,25 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
+use axum::{Extension, Router};
 use bytes::Bytes;
-use http::StatusCode;
+use http::{StatusCode, header};
 use hyper::body::Frame;
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio::net::UnixListener;
 use tokio::sync::{mpsc, watch};
 
-use super::{SOCKET, from_text};
+use super::api::{Abandon, List, Refused, Resolve, Which};
+use super::desk::Desk;
+use super::{SOCKET, by_uid, from_text};
 use crate::environment::Environment;
 use crate::export::{self, Source};
 
@@ -91,6 +95,17 @@ impl Drop for Listening {
     }
 }
 
+/// What every question is answered from.
+#[derive(Clone)]
+struct Serving {
+    source: Source,
+    environment: Environment,
+}
+
+/// Who asks, as the kernel vouches for it.
+#[derive(Clone)]
+struct Peer(String);
+
 /// Answers until `draining` says otherwise.
 pub(crate) async fn serve(
     listening: Listening,
@@ -98,9 +113,11 @@ pub(crate) async fn serve(
     environment: Environment,
     mut draining: watch::Receiver<bool>,
 ) {
-    let router = Router::new()
-        .route("/export", post(export))
-        .with_state((source, environment));
+    let owner = environment.user;
+    let router = router(Serving {
+        source,
+        environment,
+    });
     loop {
         let stream = tokio::select! {
             () = async { drop(draining.wait_for(|draining| *draining).await) } => return,
@@ -113,7 +130,20 @@ pub(crate) async fn serve(
                 }
             },
         };
-        let service = TowerToHyperService::new(router.clone());
+        // The folder lets in its owner and root alone; what the kernel says of
+        // the other end is asked all the same, since it stands in the log.
+        let peer = match stream.peer_cred() {
+            Ok(peer) if peer.uid() == owner || peer.uid() == 0 => Peer(by_uid(peer.uid())),
+            Ok(peer) => {
+                tracing::warn!(uid = peer.uid(), "a stranger at the operator's socket");
+                continue;
+            }
+            Err(error) => {
+                tracing::warn!("the operator's socket: {error}");
+                continue;
+            }
+        };
+        let service = TowerToHyperService::new(router.clone().layer(Extension(peer)));
         tokio::spawn(async move {
             let connection = hyper::server::conn::http1::Builder::new()
                 .serve_connection(TokioIo::new(stream), service);
@@ -122,15 +152,101 @@ pub(crate) async fn serve(
     }
 }
 
+/// Makes a route of each question: its path, what it is asked with, and who
+/// answers it.
+macro_rules! questions {
+    ($($path:literal $asked:ty => $name:ident,)+) => {
+        fn questions() -> Router<Serving> {
+            Router::new()$(.route(
+                $path,
+                post(
+                    async |State(serving): State<Serving>, Extension(peer): Extension<Peer>, body: Bytes| {
+                        let asked: $asked = match read(&body) {
+                            Ok(asked) => asked,
+                            Err(refused) => return refusal(refused),
+                        };
+                        let desk = serving.desk(peer);
+                        tell(desk.$name(asked).await)
+                    },
+                ),
+            ))+
+        }
+    };
+}
+
+questions! {
+    "/v1/ledger/status" () => status,
+    "/v1/executions/list" List => list,
+    "/v1/executions/show" Which => show,
+    "/v1/executions/explain" Which => explain,
+    "/v1/executions/resolve" Resolve => resolve,
+    "/v1/executions/abandon" Abandon => abandon,
+}
+
+fn router(serving: Serving) -> Router {
+    questions()
+        .route("/export", post(export))
+        .fallback(async || refusal(Refused::malformed("no such question")))
+        .with_state(serving)
+}
+
+impl Serving {
+    fn desk(&self, peer: Peer) -> Desk {
+        Desk {
+            ledger: self.source.ledger.clone(),
+            environment: self.environment.clone(),
+            operator: peer.0,
+        }
+    }
+}
+
+/// How a refusal travels.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Failure {
+    pub(super) error: Refused,
+}
+
+fn read<Q: DeserializeOwned>(body: &[u8]) -> Result<Q, Refused> {
+    serde_json::from_slice(body).map_err(Refused::malformed)
+}
+
+fn tell<A: Serialize>(answer: Result<A, Refused>) -> Response {
+    match answer {
+        Ok(answer) => json(StatusCode::OK, &answer),
+        Err(refused) => refusal(refused),
+    }
+}
+
+fn refusal(error: Refused) -> Response {
+    let status = match error.code.as_str() {
+        Refused::CODE => StatusCode::BAD_REQUEST,
+        "execution-unknown" => StatusCode::NOT_FOUND,
+        "execution-state" | "execution-fenced" => StatusCode::CONFLICT,
+        "overloaded" => StatusCode::TOO_MANY_REQUESTS,
+        _ => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    json(status, &Failure { error })
+}
+
+fn json<A: Serialize>(status: StatusCode, answer: &A) -> Response {
+    match serde_json::to_vec(answer) {
+        Ok(text) => (status, [(header::CONTENT_TYPE, "application/json")], text).into_response(),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
 async fn export(
-    State((source, environment)): State<(Source, Environment)>,
+    State(Serving {
+        source,
+        environment,
+    }): State<Serving>,
     body: String,
 ) -> Response {
     let Some(selection) = from_text(&body) else {
-        return (StatusCode::BAD_REQUEST, "no such selection").into_response();
+        return refusal(Refused::malformed("no such selection"));
     };
     if let Err(error) = source.ledger.checkpoint().await {
-        return (StatusCode::SERVICE_UNAVAILABLE, error.to_string()).into_response();
+        return refusal(error.into());
     }
     let (sender, chunks) = mpsc::channel(MOST_CHUNKS);
     tokio::task::spawn_blocking(move || {

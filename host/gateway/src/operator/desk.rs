@@ -1,0 +1,238 @@
+//! Carries out what an operator asks, on an open ledger.
+//!
+//! The listener of a running gateway and the command line on the store of a
+//! stopped one both ask here, so that they cannot answer differently. Who the
+//! operator is was settled before: a [`Desk`] belongs to one.
+
+use countersign_canon::{Digest, Outcome};
+use countersign_evidence::{
+    self as evidence, CallId, Draft, Entry, ExecutionId, Kind, RefusalCode, Resolution,
+};
+use countersign_ledger::{
+    Act, Execution, Ledger, Selection, Standing, Which as Meant, explain, late_answer,
+    parse_outcome,
+};
+
+use super::api::{Abandon, Explained, List, Listed, Refused, Resolve, Row, Shown, Status, Which};
+use crate::environment::Environment;
+
+/// Executions on one page, where nothing else is asked for, and at most.
+const PAGE: usize = 100;
+const MOST: usize = 1_000;
+/// Open executions that are looked at for one page.
+const LOOKED_AT: usize = 20_000;
+/// Entries of one execution that are shown and explained.
+const MOST_ENTRIES: usize = 1_000;
+/// A reason, in bytes.
+const MOST_REASON: usize = 4_096;
+
+/// Where one operator is served.
+#[derive(Clone, Debug)]
+pub(super) struct Desk {
+    pub(super) ledger: Ledger,
+    pub(super) environment: Environment,
+    /// Who asks, as the log will have it.
+    pub(super) operator: String,
+}
+
+impl Desk {
+    pub(super) async fn status(&self, (): ()) -> Result<Status, Refused> {
+        let head = self.ledger.head()?;
+        Ok(Status {
+            log_id: head.log_id.to_string(),
+            size: head.size,
+            last: head.last.map(|last| last.to_string()),
+            incarnation: self.ledger.incarnation().get(),
+            rolled_back: self.ledger.rolled_back(),
+        })
+    }
+
+    pub(super) async fn list(&self, asked: List) -> Result<Listed, Refused> {
+        let limit = asked.limit.unwrap_or(PAGE);
+        if !(1..=MOST).contains(&limit) {
+            return Err(Refused::malformed(format!("`limit` is 1 to {MOST}")));
+        }
+        let standings = match asked.state.as_deref() {
+            None => vec![
+                Standing::InFlight,
+                Standing::AwaitingInput,
+                Standing::TaskOpen,
+                Standing::Blocked,
+            ],
+            Some("in-flight") => vec![Standing::InFlight],
+            Some("awaiting-input") => vec![Standing::AwaitingInput],
+            Some("task-open") => vec![Standing::TaskOpen],
+            Some("blocked") => vec![Standing::Blocked],
+            Some(_) => {
+                return Err(Refused::malformed(
+                    "`state` is `in-flight`, `awaiting-input`, `task-open` or `blocked`",
+                ));
+            }
+        };
+        let wanted = |execution: &Execution| {
+            let subject = asked.subject.as_ref();
+            subject.is_none_or(|subject| *subject == execution.agent.subject)
+        };
+        let (mut after, mut looked_at) = (asked.after, 0);
+        let mut executions = Vec::new();
+        loop {
+            let page = self.numbered(&standings, after, MOST).await?;
+            let more = page.len() == MOST;
+            for (number, execution) in &page {
+                after = *number;
+                if !wanted(execution) {
+                    continue;
+                }
+                if executions.len() == limit {
+                    let next = executions.last().and_then(|row: &Row| row.number);
+                    return Ok(Listed { executions, next });
+                }
+                executions.push(Row::of(Some(*number), execution));
+            }
+            looked_at += page.len();
+            if !more || looked_at >= LOOKED_AT {
+                let next = more.then_some(after);
+                return Ok(Listed { executions, next });
+            }
+        }
+    }
+
+    /// The first `most` of several standings after a number, in order.
+    async fn numbered(
+        &self,
+        standings: &[Standing],
+        after: i64,
+        most: usize,
+    ) -> Result<Vec<(i64, Execution)>, Refused> {
+        let mut all = Vec::new();
+        for standing in standings {
+            all.extend(self.ledger.list(*standing, after, most)?);
+        }
+        all.sort_by_key(|(number, _)| *number);
+        all.truncate(most);
+        Ok(all)
+    }
+
+    pub(super) async fn show(&self, which: Which) -> Result<Shown, Refused> {
+        let execution = self.find(&which).await?;
+        let mut log = Vec::new();
+        for entry in self.chain(&execution).await? {
+            let read = serde_json::from_slice(entry.bytes());
+            log.push(
+                read.map_err(|_| Refused::from(countersign_ledger::LedgerError::Unavailable))?,
+            );
+        }
+        Ok(Shown {
+            execution: Row::of(None, &execution),
+            log,
+        })
+    }
+
+    pub(super) async fn explain(&self, which: Which) -> Result<Explained, Refused> {
+        let execution = self.find(&which).await?;
+        let chain = self.chain(&execution).await?;
+        let explained = explain(&execution, &chain);
+        Ok(Explained {
+            known: explained.known,
+            unknown: explained.unknown,
+            next: explained.next,
+            commands: explained.commands,
+        })
+    }
+
+    pub(super) async fn resolve(&self, asked: Resolve) -> Result<Row, Refused> {
+        let stated = asked.outcome.as_deref().map(outcome).transpose()?;
+        let outcome = match (stated, asked.late_answer) {
+            (Some(outcome), false) => outcome,
+            (None, true) => {
+                let execution = self.find(&asked.which).await?;
+                let chain = self.chain(&execution).await?;
+                late_answer(&chain)
+                    .ok_or_else(|| Refused::malformed("no late answer came for this execution"))?
+            }
+            _ => {
+                return Err(Refused::malformed(
+                    "either `outcome` or `late_answer` says what is stated",
+                ));
+            }
+        };
+        let draft = self.draft(Kind::Resolution, &asked.reason, asked.evidence.as_deref())?;
+        self.act(&asked.which, Act::Resolve(outcome), draft).await
+    }
+
+    pub(super) async fn abandon(&self, asked: Abandon) -> Result<Row, Refused> {
+        let mut draft = self.draft(Kind::Terminal, &asked.reason, asked.evidence.as_deref())?;
+        // INVARIANT: the code is made of letters.
+        draft.refusal = RefusalCode::new("abandoned").ok();
+        self.act(&asked.which, Act::Abandon, draft).await
+    }
+
+    async fn act(&self, which: &Which, act: Act, draft: Draft) -> Result<Row, Refused> {
+        let execution = self.ledger.act(meant(which)?, act, draft).await?;
+        Ok(Row::of(None, &execution))
+    }
+
+    /// An entry that says who asks, and why.
+    fn draft(&self, kind: Kind, reason: &str, evidence: Option<&str>) -> Result<Draft, Refused> {
+        let mut draft = Draft::new(kind, self.environment.now());
+        draft.resolution = Some(self.resolution(reason, evidence)?);
+        Ok(draft)
+    }
+
+    fn resolution(&self, reason: &str, evidence: Option<&str>) -> Result<Resolution, Refused> {
+        let reason = reason.trim();
+        if reason.is_empty() || reason.len() > MOST_REASON {
+            return Err(Refused::malformed(format!(
+                "`reason` is 1 to {MOST_REASON} bytes"
+            )));
+        }
+        let evidence = evidence.map(str::parse::<Digest>);
+        Ok(Resolution {
+            operator: self.operator.clone(),
+            reason: reason.to_owned(),
+            evidence: evidence.transpose().map_err(|_| {
+                Refused::malformed("`evidence` is `sha256:` and 64 hexadecimal digits")
+            })?,
+        })
+    }
+
+    async fn find(&self, which: &Which) -> Result<Execution, Refused> {
+        let found = match meant(which)? {
+            Meant::Call(call_id) => self.ledger.lookup_call(&call_id)?,
+            Meant::Execution(agent, id) => self.ledger.lookup(&agent, &id)?,
+        };
+        found.ok_or_else(|| countersign_ledger::LedgerError::NotFound.into())
+    }
+
+    /// The entries on an execution, as far as one page goes.
+    async fn chain(&self, execution: &Execution) -> Result<Vec<Entry>, Refused> {
+        let selection = Selection::Call(execution.call_id.clone());
+        let page = self.ledger.entries(&selection, 0, MOST_ENTRIES)?;
+        let entries = page.entries.iter();
+        Ok(entries
+            .filter_map(|stored| Entry::parse(&stored.bytes).ok())
+            .collect())
+    }
+}
+
+fn meant(which: &Which) -> Result<Meant, Refused> {
+    Ok(match which {
+        Which::Call { call_id } => Meant::Call(CallId::new(call_id).map_err(Refused::malformed)?),
+        Which::Execution {
+            agent,
+            execution_id,
+        } => Meant::Execution(
+            evidence::Agent::from(agent.clone()),
+            ExecutionId::new(execution_id).map_err(Refused::malformed)?,
+        ),
+    })
+}
+
+fn outcome(text: &str) -> Result<Outcome, Refused> {
+    parse_outcome(text).ok_or_else(|| {
+        Refused::malformed(
+            "`outcome` is `succeeded`, `tool-error`, `upstream-error`, `not-attempted` or \
+             `outcome-unknown`",
+        )
+    })
+}
