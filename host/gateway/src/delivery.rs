@@ -102,7 +102,7 @@ impl Cancel {
         {
             return;
         }
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 
