@@ -15,6 +15,12 @@ impl Samples {
         self.0.push(sample);
     }
 
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
     /// The duration that a share of the samples, in percent, do not exceed.
     #[must_use]
     pub fn percentile(&self, percent: usize) -> Duration {

@@ -1,17 +1,19 @@
-//! `cargo xtask bench`: what the binding costs, side by side.
+//! `cargo xtask bench`: what the binding and the ledger cost, side by side.
 
 use crate::{
     chore::{self, Outcome},
     workspace,
 };
 
-/// What a call costs: WebAssembly against the same code compiled natively
+/// What a call costs: WebAssembly against native code, commits shared and not
 ///
-/// Builds optimized and runs the benchmark program of tests/src/bin/bench.rs,
-/// which prints its table and what it measures.
+/// Builds optimized and runs the benchmark program of tests/src/bin/bench,
+/// which prints its tables and what it measures: the binding, and the ledger.
+/// With the name of a section, that one alone; `ledger-large` fills a ledger
+/// with millions of executions and takes long.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// What the benchmark program takes; `--help` shows it
+    /// Sections of the benchmark program; `--help` lists them
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<String>,
 }

@@ -1,6 +1,7 @@
 //! `cargo xtask crash`: the kill tests, many times over.
 
 mod model;
+mod mutations;
 
 use crate::{
     chore::{self, Outcome},
@@ -25,11 +26,19 @@ pub(crate) struct Arguments {
     /// within larger bounds, and print how many moments there are
     #[arg(long, conflicts_with_all = ["rounds", "seed"])]
     model: bool,
+    /// Instead, break the ledger on purpose, one way at a time, and have its
+    /// tests catch each; with a text, only the ways whose name holds it
+    #[arg(long, value_name = "TEXT", num_args = 0..=1, default_missing_value = "",
+          conflicts_with_all = ["rounds", "seed", "model"])]
+    mutations: Option<String>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if arguments.model {
         return model::run();
+    }
+    if let Some(only) = &arguments.mutations {
+        return mutations::run(only);
     }
     nextest::binaries()?;
     let selection = ["--workspace", "--test", "crash"];

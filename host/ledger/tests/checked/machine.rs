@@ -6,10 +6,10 @@ use stateright::{Model, Property};
 
 use crate::bounds::{Bounds, Fault, LEASE};
 use crate::moves::{Move, incarnation};
+use crate::processes::{begun, crash, end, enlist, mine, reconnect, renew};
 use crate::rules;
 use crate::state::{
-    Attempt, Broken, Incarnation, Left, Life, Phase, Replica, State, Store, Then, Told, Upstream,
-    Word, Write,
+    Attempt, Broken, Left, Life, Phase, Replica, State, Store, Then, Told, Upstream, Word, Write,
 };
 use crate::transactions::{Settling, commit_entry, owner, permits};
 
@@ -96,10 +96,8 @@ impl Model for Bounds {
                 enlist(&mut state, replica);
                 reconnect(&mut state, replica);
             }
-            Move::Sweep {
-                replica: _,
-                execution,
-            } => self.sweep(&mut state, execution),
+            Move::End { incarnation } => end(&mut state, incarnation),
+            Move::Block { execution } => self.block(&mut state, execution),
             Move::Resolve { execution, outcome } => {
                 state.left.acts -= 1;
                 let lost = state.store.rows[usize::from(execution)].as_ref()?;
@@ -288,41 +286,6 @@ impl Bounds {
         effects.resize(effects.len().max(round + 1), 0);
         effects[round] += 1;
     }
-
-    fn tick(&self, state: &mut State) {
-        for (index, incarnation) in (0..).zip(&mut state.store.incarnations) {
-            let process = &state.replicas[usize::from(incarnation.replica)];
-            let current = process.incarnation == index;
-            incarnation.lease = incarnation.lease.saturating_sub(1);
-            let stands = self.fault == Some(Fault::SleepingClock) && process.life == Life::Sleeps;
-            if !(stands && current) {
-                incarnation.believed = incarnation.believed.saturating_sub(1);
-            }
-        }
-        for replica in (0..).take(state.replicas.len()) {
-            let (talks, up) = (state.talks(replica), state.store.up);
-            let process = &mut state.replicas[usize::from(replica)];
-            if talks {
-                process.sweeps_in = process.sweeps_in.saturating_sub(1);
-                renew(state, replica);
-            } else if up && process.life == Life::Runs {
-                process.late += 1;
-            }
-        }
-    }
-
-    fn sweep(&self, state: &mut State, execution: u8) {
-        let Some(row) = &state.store.rows[usize::from(execution)] else {
-            return;
-        };
-        let lost = owner(&row.record);
-        let theirs = &mut state.store.incarnations[incarnation(lost.incarnation.get())];
-        theirs.ended |= self.fault != Some(Fault::SweepOnlyRows);
-        if !theirs.absent {
-            state.breaks(Broken::LivingGivenUp);
-        }
-        self.act(state, execution, &Event::OwnerLost { lost });
-    }
 }
 
 /// Reads back what became of a commit whose acknowledgement was lost.
@@ -357,61 +320,11 @@ fn read_back(state: &mut State, attempt: u8, phase: Phase) -> Phase {
     }
 }
 
-fn begun(replica: u8) -> Incarnation {
-    Incarnation {
-        replica,
-        lease: LEASE,
-        believed: LEASE,
-        ended: false,
-        absent: false,
-    }
-}
-
-fn mine(state: &mut State, replica: u8) -> &mut Incarnation {
-    let number = state.replicas[usize::from(replica)].incarnation;
-    &mut state.store.incarnations[usize::from(number)]
-}
-
-fn enlist(state: &mut State, replica: u8) {
-    state.replicas[usize::from(replica)].incarnation = at(state.store.incarnations.len());
-    state.store.incarnations.push(begun(replica));
-}
-
-/// Renews the lease, or becomes a new incarnation where others gave up this
-/// one.
-fn renew(state: &mut State, replica: u8) {
-    let mine = mine(state, replica);
-    if mine.ended {
-        mine.believed = 0;
-        enlist(state, replica);
-    } else {
-        (mine.lease, mine.believed, mine.absent) = (LEASE, LEASE, false);
-    }
-}
-
-fn reconnect(state: &mut State, replica: u8) {
-    let process = &mut state.replicas[usize::from(replica)];
-    (process.connected, process.late, process.sweeps_in) = (true, 0, 2 * LEASE);
-    renew(state, replica);
-}
-
 fn cut(state: &mut State, write: &Write) {
     state.left.cuts -= 1;
     state.store.pending.push(write.clone());
 }
 
-fn crash(state: &mut State, replica: u8) {
-    state.left.crashes -= 1;
-    let process = &mut state.replicas[usize::from(replica)];
-    (process.life, process.connected) = (Life::Dead, false);
-    mine(state, replica).absent = true;
-    for attempt in &mut state.attempts {
-        if attempt.at == replica && !matches!(attempt.phase, Phase::Waiting | Phase::Told(_)) {
-            attempt.phase = Phase::Told(Told::Nothing);
-        }
-    }
-}
-
-fn at(length: usize) -> u8 {
+pub fn at(length: usize) -> u8 {
     u8::try_from(length).expect("bounds are small")
 }

@@ -21,6 +21,7 @@ mod bounds;
 mod faults;
 mod machine;
 mod moves;
+mod processes;
 mod rules;
 mod sound;
 mod state;

@@ -87,8 +87,12 @@ pub enum Move {
     /// The store goes away, and comes back.
     Outage,
     Back,
-    Sweep {
-        replica: u8,
+    /// A sweeper ends an incarnation, in a transaction of its own.
+    End {
+        incarnation: u8,
+    },
+    /// A sweeper gives up a row whose owner has ended.
+    Block {
         execution: u8,
     },
     Resolve {
@@ -219,17 +223,31 @@ impl Bounds {
         if process.life != Life::Dead && state.left.crashes > 0 {
             moves.push(Move::Crash { replica });
         }
-        let sweeps = process.sweeps_in == 0 || self.fault == Some(Fault::SweepAtOnce);
-        if talks && sweeps {
-            for (execution, row) in (0..).zip(&state.store.rows) {
-                let Some(row) = row else { continue };
-                let of = incarnation(row.record.owner.get());
-                let theirs = &state.store.incarnations[of];
-                let over = theirs.lease == 0 || theirs.ended;
-                let open = row.record.state == Stands::InFlight;
-                if open && over && of != usize::from(process.incarnation) {
-                    moves.push(Move::Sweep { replica, execution });
+        if talks {
+            self.of_sweeper(state, replica, moves);
+        }
+    }
+
+    /// Ends incarnations whose lease has run out, once it has waited; blocks
+    /// what those that have ended hold.
+    fn of_sweeper(&self, state: &State, replica: u8, moves: &mut Vec<Move>) {
+        let process = &state.replicas[usize::from(replica)];
+        if process.sweeps_in == 0 || self.fault == Some(Fault::SweepAtOnce) {
+            for (other, theirs) in (0..).zip(&state.store.incarnations) {
+                if theirs.lease == 0 && !theirs.ended && other != process.incarnation {
+                    moves.push(Move::End { incarnation: other });
                 }
+            }
+        }
+        for (execution, row) in (0..).zip(&state.store.rows) {
+            let Some(row) = row else { continue };
+            let theirs = &state.store.incarnations[incarnation(row.record.owner.get())];
+            let gone = match self.fault {
+                Some(Fault::SweepOnlyRows) => theirs.lease == 0,
+                _ => theirs.ended,
+            };
+            if row.record.state == Stands::InFlight && gone {
+                moves.push(Move::Block { execution });
             }
         }
     }

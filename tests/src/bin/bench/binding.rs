@@ -1,16 +1,5 @@
 //! What the binding costs: the component against the same code compiled
 //! natively, side by side in one run, with the same software SHA-256 on both.
-//!
-//! `cargo xtask bench` builds it so. Times are microseconds unless it says
-//! otherwise: the median, and between what a tenth of the samples lie below
-//! and above.
-
-#![allow(
-    clippy::disallowed_methods,
-    clippy::expect_used,
-    clippy::unwrap_used,
-    reason = "a benchmark measures time, and fails by panicking"
-)]
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -22,7 +11,7 @@ use countersign_tests::measure::{Samples, micros, processor_time, spread, wall};
 /// Threads of the measurement under load.
 const CONCURRENCY: u32 = 16;
 
-fn main() {
+pub(crate) fn run() {
     #[allow(unexpected_cfgs, reason = "the flag is another crate's")]
     let soft = cfg!(sha2_backend = "soft");
     println!(

@@ -1,0 +1,80 @@
+//! Copies of the workspace's sources.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use crate::chore::{Failure, Outcome};
+
+/// What a build of the workspace needs, from its root.
+const NEEDED: &[&str] = &[
+    "Cargo.toml",
+    "Cargo.lock",
+    "clippy.toml",
+    "guest",
+    "host",
+    "policies",
+    "tests",
+    "vectors",
+    "wit",
+];
+
+/// Copies what is needed of `from` to `to`, which it replaces.
+pub(super) fn tree(from: &Path, to: &Path) -> Outcome {
+    if to.exists() {
+        fs::remove_dir_all(to)?;
+    }
+    fs::create_dir_all(to)?;
+    for name in NEEDED {
+        copy(&from.join(name), &to.join(name))?;
+    }
+    Ok(())
+}
+
+fn copy(from: &Path, to: &Path) -> Outcome {
+    if !from.is_dir() {
+        fs::copy(from, to)?;
+        return Ok(());
+    }
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let name = entry?.file_name();
+        if name != "target" && name != "node_modules" {
+            copy(&from.join(&name), &to.join(&name))?;
+        }
+    }
+    Ok(())
+}
+
+/// The one file under `folder` that holds a text.
+pub(super) fn holder(folder: &Path, text: &str) -> Outcome<PathBuf> {
+    let mut holders = files(folder);
+    holders.retain(|path| fs::read_to_string(path).is_ok_and(|held| held.contains(text)));
+    match holders.pop() {
+        Some(path) if holders.is_empty() => Ok(path),
+        _ => Err(Failure::new(format!("`{text}` is not in exactly one file"))),
+    }
+}
+
+/// What every file under `folder` holds.
+#[cfg(test)]
+pub(super) fn texts(folder: &Path) -> Vec<String> {
+    let texts = files(folder).into_iter();
+    texts
+        .filter_map(|path| fs::read_to_string(path).ok())
+        .collect()
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            files.extend(self::files(&path));
+        } else {
+            files.push(path);
+        }
+    }
+    files
+}

@@ -1,0 +1,126 @@
+//! The mutations: what is broken, by which text in the ledger's sources, and
+//! where it is looked for first.
+//!
+//! Each text occurs exactly once under host/ledger/src, in whatever file, so
+//! that the table survives a move and not a rewrite; a test says so.
+
+/// One way to break the ledger.
+pub(super) struct Mutation {
+    /// What is broken, as a reader would say it.
+    pub(super) name: &'static str,
+    /// Texts and what stands in their place.
+    pub(super) edits: &'static [(&'static str, &'static str)],
+    /// Where it is looked for first, as nextest selects it; then everywhere.
+    pub(super) first: &'static [&'static str],
+}
+
+const UNIT: &[&str] = &["--lib"];
+const ATTEMPTS: &[&str] = &["--test", "attempts"];
+const CHECKED: &[&str] = &["--test", "checked"];
+const CRASHES: &[&str] = &["--test", "crashes"];
+const FAILING: &[&str] = &["--test", "failing"];
+const MODEL: &[&str] = &["--test", "model"];
+const RACING: &[&str] = &["--test", "racing"];
+const RECOVERING: &[&str] = &["--test", "recovering"];
+const WAL: &[&str] = &["--test", "wal"];
+
+macro_rules! mutations {
+    ($($first:ident $name:literal: $($find:literal => $replace:literal),+;)*) => {
+        &[$(Mutation { name: $name, edits: &[$(($find, $replace)),+], first: $first }),*]
+    };
+}
+
+pub(super) const MUTATIONS: &[Mutation] = mutations! {
+    // Boundaries.
+    FAILING "answer before the commit":
+        ".and_then(|()| self.store.commit())" => "",
+        "drop(self.probe(Point::Answered));" => "drop(self.store.commit()); drop(self.probe(Point::Answered));";
+    CRASHES "write rows and entries in two transactions":
+        "for planned in &batch.entries {" => "connection.execute_batch(\"COMMIT; BEGIN IMMEDIATE\")?; for planned in &batch.entries {";
+    CRASHES "give the permit before the row is there":
+        "None => insert(connection, &mut agents, &working.row)?," => "None => {}";
+    ATTEMPTS "forget the log's head":
+        "set_head(connection, &batch.head, batch.epochs)?;" => "";
+    ATTEMPTS "write entries that no head counts":
+        "self.base.head = head;" => "drop(head);";
+
+    // Fences.
+    UNIT "drop the fence from the condition of a write":
+        "AND owner = ?2 AND fence = ?3 AND chain_length = ?4" => "AND ?2 = ?2 AND ?3 = ?3 AND chain_length = ?4";
+    UNIT "drop the chain's length from the condition of a write":
+        "AND owner = ?2 AND fence = ?3 AND chain_length = ?4" => "AND owner = ?2 AND fence = ?3 AND ?4 = ?4";
+    CHECKED "let anyone settle":
+        "if record.owner == by.incarnation && record.fence == by.fence {" => "if record.fence >= by.fence || record.owner == by.incarnation {";
+    CHECKED "keep the fence of an owner that is lost":
+        "next.fence = record.fence.next();" => "";
+    UNIT "keep the fence when a round is claimed":
+        "next.fence = next.fence.next();" => "";
+    RECOVERING "forget the answer of an owner that was fenced":
+        "None => Err(self.late(index, closed, settlement, illegal))," => "None => Err(fenced_or(illegal)),";
+
+    // What is known, and what is guessed.
+    CHECKED "settle as succeeded what nobody answered":
+        "raise(&mut next, *received);\n            settle(&mut next, Outcome::OutcomeUnknown)" => "raise(&mut next, *received);\n            settle(&mut next, Outcome::Succeeded)";
+    UNIT "call a later round not attempted":
+        "let first = record.boundary == EffectBoundary::PreTransport;" => "let first = true;";
+    UNIT "let a live owner be called not attempted":
+        "if answered || !owner_dead {" => "if answered {";
+    UNIT "let a resolution replace an outcome":
+        "let first = record.state == State::Blocked;" => "let first = true;";
+    ATTEMPTS "believe who says that nothing was sent, though the gate was passed":
+        "Settlement::NotSent { .. } if !closed.passed => Event::NotSent { by }," => "Settlement::NotSent { .. } if closed.owner == by => Event::NotSent { by },";
+    ATTEMPTS "let a closed gate be passed":
+        "Err(_) => Err(GateClosed)," => "Err(_) => Ok(()),";
+    ATTEMPTS "leave open what a dropped token held":
+        "self.queue.give_up(inner.close());" => "inner.close();";
+    RECOVERING "leave in flight what a dead owner held":
+        "if record.state != State::InFlight {\n            return Ok(());" => "if record.state != State::Blocked {\n            return Ok(());";
+
+    // Classification.
+    MODEL "use an identifier again after an unknown outcome":
+        "Classification::Fresh | Classification::Continuation => return None," => "Classification::Fresh | Classification::Continuation | Classification::Replay(Outcome::OutcomeUnknown) => return None,";
+    MODEL "compare the target with itself":
+        "let recorded_target = execution.admitted.target.to_string();" => "let recorded_target = target.clone();";
+    MODEL "compare the binding with itself":
+        "binding: execution.admitted.binding.as_str()," => "binding: presenting.admitted.binding.as_str(),";
+    MODEL "believe the caller's earlier classification":
+        "if stale || classification != attempt.earlier {" => "if stale {";
+    UNIT "claim a round twice":
+        "if next.claimed.contains(&continuation) {" => "if false {";
+    ATTEMPTS "let a decision stand that another policy made":
+        "let stale = attempt.epochs != self.base.epochs;" => "let stale = false;";
+    ATTEMPTS "take a request state that was issued to another":
+        "execution.record.issued == Some(state) && execution.agent == attempt.agent" => "execution.record.issued == Some(state) || attempt.execution_id.is_none()";
+    ATTEMPTS "give an awaited answer to another request":
+        "|| attempt.draft.continuation != asked_in_answer" => "";
+    ATTEMPTS "hold as many executions as one likes":
+        "} else if held >= self.agent_rows {" => "} else if held == u64::MAX {";
+    UNIT "let one agent fill the queue":
+        "if state.attempts >= self.limit || held >= self.share {" => "if state.attempts >= self.limit {";
+
+    // Failures.
+    FAILING "believe an absent read-back: forget what was to be settled":
+        "self.kept.extend(doubt.settlements)" => "drop(doubt.settlements)";
+    FAILING "forget a settlement that failed":
+        "self.kept.extend(settlement(&request));" => "";
+    FAILING "go on after a sync that failed":
+        "self.queue.fail();\n            return self.fail_all(requests, &LedgerError::Unavailable);" => "return self.fail_all(requests, &LedgerError::Unavailable);";
+    FAILING "pass the gate of a ledger that failed":
+        "if self.queue.failed() {\n            return Err(GateClosed);" => "if false {\n            return Err(GateClosed);";
+
+    // The anchor, the lock, the WAL.
+    RECOVERING "forget to compare the anchor":
+        "Ok(found.map(|found| found.0) != anchor.last)" => "Ok(found.map(|found| found.0) != anchor.last && false)";
+    RECOVERING "forget to move the anchor":
+        "let anchored = Anchor::of(&head).write(&self.options.anchor);" => "let anchored: std::io::Result<()> = Ok(());";
+    RECOVERING "take a missing anchor for a new ledger's":
+        "return Ok(anchored);" => "return Ok(false && anchored);";
+    RECOVERING "let two processes own a database":
+        "Err(TryLockError::WouldBlock) => Err(OpenError::InUse { path })," => "Err(TryLockError::WouldBlock) => Ok(lock),";
+    WAL "never reset the WAL":
+        "let reset = turn.map_or(Ok(()), |_turn| self.store.reset_wal(wait));" => "drop(turn); let reset: Result<(), StoreError> = Ok(());";
+    ATTEMPTS "commit without a sync":
+        "connection.pragma_update(None, \"synchronous\", \"FULL\")?;" => "connection.pragma_update(None, \"synchronous\", \"NORMAL\")?;";
+    RACING "share no commit":
+        "let count = state.requests.len().min(most);" => "let count = state.requests.len().min(1).min(most);";
+};
