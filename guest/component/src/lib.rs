@@ -27,6 +27,8 @@ extern crate alloc;
 )]
 #[rustfmt::skip]
 pub mod bindings;
+#[cfg(any(test, target_family = "wasm"))]
+mod arena;
 mod convert;
 mod description;
 #[cfg(target_family = "wasm")]

@@ -87,6 +87,25 @@ fn worst() -> Vec<(&'static str, Vec<u8>)> {
             "ten megabytes of white space",
             [vec![b' '; 10_000_000], b"{}".to_vec()].concat(),
         ),
+        // As many values as there may be in as many bytes as there may be: what
+        // fills the arena.
+        (
+            "the largest message, its names and texts escaped and the other way round",
+            arguments(&format!(
+                "{{{}}}",
+                (0..195_000)
+                    .map(|n| format!("\"\\u0061{:06}\":\"\\u00e9{n:024}\"", 999_999 - n))
+                    .collect::<Vec<_>>()
+                    .join(",")
+            )),
+        ),
+        (
+            "the largest message of as many values as there may be",
+            arguments(&format!(
+                "[{}0]",
+                "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\",".repeat(262_100)
+            )),
+        ),
         (
             "containers in containers",
             arguments(&format!("[{}[]]", "[[[[]]]],".repeat(50_000))),
