@@ -23,6 +23,11 @@ pub(crate) fn ledger_server() -> PathBuf {
     folder().join("countersign-ledger-server")
 }
 
+/// The library of faults that is preloaded into a gateway under test.
+pub(crate) fn faults() -> PathBuf {
+    folder().join("libcountersign_faults.so")
+}
+
 /// The workspace's root.
 pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -30,10 +35,13 @@ pub(crate) fn root() -> &'static Path {
         .expect("tests/ lies in the workspace")
 }
 
-/// The build folder: the test itself lies in `TARGET/debug/deps`.
+/// The build folder: a test lies in `TARGET/debug/deps`, a program in
+/// `TARGET/debug`.
 pub(crate) fn target() -> PathBuf {
     let own = std::env::current_exe().expect("a test knows its own path");
-    let target = own.ancestors().nth(3);
+    let mut folders = own.ancestors().skip(1);
+    let profile = folders.find(|folder| !folder.ends_with("deps"));
+    let target = profile.and_then(Path::parent);
     target.expect("a test lies in the build folder").to_owned()
 }
 
@@ -44,7 +52,14 @@ fn folder() -> &'static Path {
 
 fn build() -> PathBuf {
     let built = Command::new(env!("CARGO"))
-        .args(["build", "--quiet", "--workspace", "--bins", "--target-dir"])
+        .args([
+            "build",
+            "--quiet",
+            "--workspace",
+            "--lib",
+            "--bins",
+            "--target-dir",
+        ])
         .arg(target())
         .current_dir(root())
         .status();

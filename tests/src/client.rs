@@ -266,6 +266,21 @@ impl Client {
         self.try_send(headers, message.as_bytes()).await
     }
 
+    /// Sends any bytes with the headers that mirror a body of that method, where
+    /// the other side may be killed meanwhile.
+    ///
+    /// # Panics
+    ///
+    /// When the name is no header value.
+    pub async fn try_post_as(&self, method: &str, name: &str, body: &[u8]) -> Option<Answer> {
+        let mut headers = self.headers();
+        if !self.revision.has_sessions() {
+            headers.insert("mcp-method", method.parse().unwrap());
+            headers.insert("mcp-name", name.parse().unwrap());
+        }
+        self.try_send(headers, body).await
+    }
+
     async fn try_send(&self, headers: HeaderMap, body: &[u8]) -> Option<Answer> {
         let stream = TcpStream::connect(self.address).await.ok()?;
         let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))

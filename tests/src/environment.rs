@@ -1,4 +1,4 @@
-//! What the tests take from outside: three environment variables, the time and
+//! What the tests take from outside: two environment variables, the time and
 //! where random choices start from. Nothing else reads these.
 
 use std::{
@@ -11,17 +11,6 @@ use std::{
 #[must_use]
 pub fn binaries() -> Option<PathBuf> {
     variable("COUNTERSIGN_BINARIES").map(PathBuf::from)
-}
-
-/// `COUNTERSIGN_CRASH_ROUNDS`: how many times the crash tests kill; 12 when
-/// absent.
-///
-/// # Panics
-///
-/// When it is no number.
-#[must_use]
-pub fn crash_rounds() -> u32 {
-    variable("COUNTERSIGN_CRASH_ROUNDS").map_or(12, |rounds| rounds.parse().unwrap())
 }
 
 /// `COUNTERSIGN_SEED`: where random choices start from; the time when absent.

@@ -57,6 +57,8 @@ pub struct Plan {
     revision: Option<Revision>,
     more: String,
     server_more: String,
+    agents: Vec<(String, String)>,
+    preload: Option<(PathBuf, PathBuf)>,
 }
 
 impl Plan {
@@ -71,6 +73,26 @@ impl Plan {
             revision: None,
             more: String::new(),
             server_more: String::new(),
+            agents: Vec::new(),
+            preload: None,
+        }
+    }
+
+    /// Known to the gateway: these subjects, by these tokens, and nobody else.
+    #[must_use]
+    pub fn agents(self, agents: &[(String, String)]) -> Self {
+        Self {
+            agents: agents.to_vec(),
+            ..self
+        }
+    }
+
+    /// With a library preloaded, and the file by which it is switched.
+    #[must_use]
+    pub fn preload(self, library: PathBuf, control: PathBuf) -> Self {
+        Self {
+            preload: Some((library, control)),
+            ..self
         }
     }
 
@@ -122,20 +144,40 @@ impl Plan {
     ///
     /// When it does not start.
     pub async fn start(&self) -> Gateway {
+        let mut gateway = self.prepare();
+        gateway.start().await;
+        gateway
+    }
+
+    /// Configures it in a new folder, and starts nothing.
+    ///
+    /// # Panics
+    ///
+    /// When there is no room.
+    #[must_use]
+    pub fn prepare(&self) -> Gateway {
         let folder = tempfile::tempdir().unwrap();
         let policies = folder.path().join("permit-everything");
         fs::create_dir(&policies).unwrap();
         let permit = "@id(\"everything\") permit (principal, action, resource);\n";
         fs::write(policies.join("default.cedar"), permit).unwrap();
-        let mut gateway = Gateway {
+        let gateway = Gateway {
             folder,
             plan: self.clone(),
             process: None,
             address: String::new(),
             key: String::new(),
         };
+        let mut tokens = String::new();
+        for (subject, token) in &self.agents {
+            let hash = countersign_canon::Digest::of(&[token.as_bytes()]);
+            let _ = write!(
+                tokens,
+                "[[agent]]\nsubject = {subject:?}\ntoken = \"{hash}\"\nadded = \"\"\n"
+            );
+        }
+        fs::write(gateway.folder().join("tokens.toml"), tokens).unwrap();
         gateway.configure("127.0.0.1:0");
-        gateway.start().await;
         gateway
     }
 
@@ -146,9 +188,14 @@ impl Plan {
         let Self {
             policies, profile, ..
         } = self;
+        let identity = if self.agents.is_empty() {
+            "mode = \"open\""
+        } else {
+            "mode = \"tokens\"\ntokens = \"tokens.toml\""
+        };
         let _ = write!(
             text,
-            "[identity]\nmode = \"open\"\n[policy]\nfolder = {policies:?}\n\
+            "[identity]\n{identity}\n[policy]\nfolder = {policies:?}\n\
              [profile]\ndefault = {profile:?}\ncache = {cache:?}\n"
         );
         text.push_str(&self.more);
@@ -224,15 +271,67 @@ impl Gateway {
     ///
     /// When it does not start.
     pub async fn start(&mut self) {
+        self.try_start().await.expect("it starts");
+    }
+
+    /// The same, where it may end instead of starting.
+    ///
+    /// # Errors
+    ///
+    /// What it said before it ended.
+    pub async fn try_start(&mut self) -> Result<(), String> {
+        let from = self.spawn();
+        self.listening(from).await
+    }
+
+    /// Starts its process, and does not wait until it listens; answers how long
+    /// its log was before.
+    pub fn spawn(&mut self) -> usize {
         self.kill();
         let from = self.log().len();
         let mut command = self.command(&["serve", "--config", "countersign.toml"]);
-        let mut process = Process::start(&mut command, self.folder().join("log"));
-        let said = process.says("listening on http://", from).await;
-        self.key = process.says("log key ", from).await;
-        self.process = Some(process);
+        if let Some((library, control)) = &self.plan.preload {
+            command.env("LD_PRELOAD", library);
+            command.env("COUNTERSIGN_FAULTS", control);
+        }
+        let log = self.folder().join("log");
+        self.process = Some(Process::start(&mut command, log));
+        from
+    }
+
+    /// Waits until the process that was spawned listens.
+    ///
+    /// # Errors
+    ///
+    /// What it said before it ended.
+    ///
+    /// # Panics
+    ///
+    /// When none was spawned.
+    pub async fn listening(&mut self, from: usize) -> Result<(), String> {
+        let process = self.process.as_mut().expect("a process was spawned");
+        let said = process.says_or_ends("listening on http://", from).await?;
+        self.key = process.says_or_ends("log key ", from).await?;
         said.clone_into(&mut self.address);
         self.configure(&self.address);
+        Ok(())
+    }
+
+    /// The number of its process, where it runs.
+    #[must_use]
+    pub fn process(&self) -> Option<u32> {
+        self.process.as_ref().map(Process::id)
+    }
+
+    /// Whether its process has ended by itself, or was killed; how.
+    pub fn ended(&mut self) -> Option<std::process::ExitStatus> {
+        self.process.as_mut().and_then(Process::ended)
+    }
+
+    /// Where it listens, `HOST:PORT`.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        &self.address
     }
 
     /// Runs the command line in its folder, and waits for it.

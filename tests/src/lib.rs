@@ -19,6 +19,7 @@
 mod answer;
 mod binaries;
 mod client;
+pub mod crash;
 pub mod environment;
 mod foreign;
 pub mod fuzz;

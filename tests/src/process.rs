@@ -7,6 +7,8 @@ use std::{
     time::Duration,
 };
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use crate::environment;
 
 /// How long a process may take to say what is waited for.
@@ -74,6 +76,54 @@ impl Process {
         }
     }
 
+    /// Like [`Process::says`], where the process may end instead: then what it
+    /// said.
+    ///
+    /// # Errors
+    ///
+    /// Everything that it said before it ended.
+    ///
+    /// # Panics
+    ///
+    /// When it neither says it nor ends within a minute.
+    pub async fn says_or_ends(&mut self, what: &str, from: usize) -> Result<String, String> {
+        let began = environment::now();
+        loop {
+            let ended = self.child.try_wait().unwrap();
+            let log = self.log();
+            let new = log.get(from..).unwrap_or_default();
+            let complete = new.split_inclusive('\n');
+            let complete = complete.filter_map(|line| line.strip_suffix('\n'));
+            let mut said = complete.filter_map(|line| line.split_once(what));
+            if let Some((_, rest)) = said.next() {
+                return Ok(rest.trim().to_owned());
+            }
+            if let Some(ended) = ended {
+                return Err(format!("{ended}\n{new}"));
+            }
+            assert!(
+                began.elapsed() < PATIENCE,
+                "it did not say `{what}`:\n{new}"
+            );
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// Its number.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// How it ended, where it has.
+    ///
+    /// # Panics
+    ///
+    /// When the system does not say.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().unwrap()
+    }
+
     /// Everything that it has said so far.
     #[must_use]
     pub fn log(&self) -> String {
@@ -94,8 +144,11 @@ impl Process {
     ///
     /// When it does not end within a minute.
     pub async fn terminate(mut self) -> ExitStatus {
-        let id = self.child.id().to_string();
-        let _ = Command::new("kill").args(["-TERM", &id]).status();
+        let id = i32::try_from(self.child.id()).ok();
+        if let Some(id) = id.and_then(Pid::from_raw) {
+            // It may have ended by itself.
+            let _ = kill_process(id, Signal::TERM);
+        }
         let began = environment::now();
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {

@@ -205,7 +205,7 @@ async fn answer(
 }
 
 /// The result of what isn't a tool call.
-fn plain(method: &str, version: &str) -> Value {
+pub(crate) fn plain(method: &str, version: &str) -> Value {
     match method {
         "initialize" => json!({
             "protocolVersion": version,

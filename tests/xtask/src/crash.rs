@@ -1,30 +1,42 @@
-//! `cargo xtask crash`: the kill tests, many times over.
+//! `cargo xtask crash`: faults of the real gateway, by plan and at random.
 
 mod model;
 mod mutations;
 
 use crate::{
     chore::{self, Outcome},
-    nextest,
+    nextest, workspace,
 };
 
-/// Kill the gateway for real, again and again
+/// Kill and injure the real gateway at every boundary, and check what holds
 ///
-/// Runs tests/tests/crash.rs with more rounds than `cargo xtask test` does: a
-/// gateway with the embedded store is killed (SIGKILL) at a random moment of a
-/// call and started again, and the journal of the upstream shows at most one
-/// effect for each execution id. The seed is printed.
+/// Runs the program of tests/src/bin/crash.rs: real gateways, with a library
+/// preloaded that fails their calls to the kernel, in front of an upstream that
+/// counts. First the matrix boundary × moment × fault, of which no cell may be
+/// empty, then sequences from seeds: several agents, replicas, identifiers and
+/// actions, with kills, disk and network errors, pauses, clock jumps, restored
+/// backups and lost databases. The seed is printed, and a sequence that fails is
+/// made small.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// How many times the gateway is killed
-    #[arg(long, default_value_t = 200)]
-    rounds: u32,
-    /// Where the random moments start from; a random seed when absent
+    /// The first seed of the sequences; the time when absent
     #[arg(long)]
     seed: Option<u64>,
+    /// How many sequences on each store
+    #[arg(long, default_value_t = 2_000)]
+    sequences: u64,
+    /// Which store: `sqlite`, `postgres` or `both`
+    #[arg(long, default_value = "sqlite")]
+    store: String,
+    /// Only the `matrix`, or only the `sequences`
+    #[arg(long)]
+    only: Option<String>,
+    /// How many worlds at a time
+    #[arg(long, default_value_t = 3)]
+    jobs: u32,
     /// Instead, go through every order of events of the executions' protocol
     /// within larger bounds, and print how many moments there are
-    #[arg(long, conflicts_with_all = ["rounds", "seed"])]
+    #[arg(long, conflicts_with_all = ["only", "seed"])]
     model: bool,
     /// Instead, break the ledger on purpose, one way at a time, and have its
     /// tests catch each; with a text, only the ways whose name holds it
@@ -41,11 +53,16 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         return mutations::run(only);
     }
     nextest::binaries()?;
-    let selection = ["--workspace", "--test", "crash"];
-    let mut command = nextest::tests(&selection, false);
-    command.env("COUNTERSIGN_CRASH_ROUNDS", arguments.rounds.to_string());
+    let mut command = chore::command(workspace::binaries().join("crash"), [""; 0]);
+    command.env("COUNTERSIGN_BINARIES", workspace::binaries());
+    command.args(["--sequences", &arguments.sequences.to_string()]);
+    command.args(["--store", &arguments.store]);
+    command.args(["--jobs", &arguments.jobs.to_string()]);
+    if let Some(only) = &arguments.only {
+        command.args(["--only", only]);
+    }
     if let Some(seed) = arguments.seed {
-        command.env("COUNTERSIGN_SEED", seed.to_string());
+        command.args(["--seed", &seed.to_string()]);
     }
     chore::run(&mut command)
 }

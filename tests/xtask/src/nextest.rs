@@ -12,11 +12,12 @@ use crate::{
 /// binaries are, so that they do not build them themselves.
 const BINARIES: &str = "COUNTERSIGN_BINARIES";
 
-/// Builds every binary that the whole-system tests and the demo start.
+/// Builds every binary that the whole-system tests and the demo start, and the
+/// library of faults that they preload.
 pub(crate) fn binaries() -> Outcome {
     chore::run(&mut chore::command(
         "cargo",
-        ["build", "--workspace", "--bins"],
+        ["build", "--workspace", "--lib", "--bins"],
     ))
 }
 

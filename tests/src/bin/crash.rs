@@ -1,0 +1,123 @@
+//! Kills and injures the real gateway by plan: the matrix, then sequences.
+
+use std::io::{IsTerminal as _, Write as _, stderr};
+use std::process::ExitCode;
+
+use countersign_tests::crash::{Campaign, Store, campaign, kept, matrix, replay};
+use countersign_tests::environment;
+
+const HELP: &str = "\
+Faults of the real gateway, before, within and after each boundary
+
+Usage: cargo xtask crash [--only matrix|sequences] [--store sqlite|postgres|both]
+                         [--seed N] [--sequences N] [--jobs N]
+
+  --seed N       the first seed of the sequences [default: the time]
+  --sequences N  how many sequences on each store [default: 2000]
+  --store NAME   sqlite, postgres or both [default: sqlite]
+  --only PART    only the matrix, or only the sequences
+  --jobs N       worlds at a time [default: 3]";
+
+struct Arguments {
+    seed: u64,
+    sequences: u64,
+    stores: Vec<Store>,
+    jobs: usize,
+    only: Option<String>,
+}
+
+fn arguments() -> Option<Arguments> {
+    let mut read = Arguments {
+        seed: environment::seed(),
+        sequences: 2_000,
+        stores: vec![Store::Sqlite],
+        jobs: 3,
+        only: None,
+    };
+    let mut arguments = std::env::args().skip(1);
+    while let Some(name) = arguments.next() {
+        let value = arguments.next()?;
+        match name.as_str() {
+            "--seed" => read.seed = value.parse().ok()?,
+            "--sequences" => read.sequences = value.parse().ok()?,
+            "--jobs" => read.jobs = value.parse().ok()?,
+            "--only" if ["matrix", "sequences"].contains(&&*value) => read.only = Some(value),
+            "--store" if value == "both" => read.stores = Store::ALL.to_vec(),
+            "--store" => read.stores = vec![Store::parse(&value)?],
+            _ => return None,
+        }
+    }
+    Some(read)
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let Some(arguments) = arguments() else {
+        eprintln!("{HELP}");
+        return ExitCode::from(2);
+    };
+    let mut failed = false;
+    let wanted = |part: &str| arguments.only.as_deref().is_none_or(|only| only == part);
+    for store in arguments.stores.iter().copied() {
+        if wanted("matrix") {
+            failed |= !whole_matrix(store, arguments.jobs).await;
+        }
+        if wanted("sequences") {
+            failed |= !all_sequences(store, &arguments).await;
+        }
+    }
+    ExitCode::from(u8::from(failed))
+}
+
+async fn whole_matrix(store: Store, jobs: usize) -> bool {
+    println!("\n== {}: the matrix", store.name());
+    let told = |done, all| tell("cells", done as u64, all as u64);
+    let matrix = matrix(store, jobs, told).await;
+    eprintln!();
+    print!("{}", matrix.table(store));
+    let (covered, failed) = (matrix.covered.len(), matrix.failed.len());
+    let empty = matrix.empty(store).len();
+    println!("{covered} cells covered, {failed} failed, {empty} empty");
+    failed == 0 && empty == 0
+}
+
+async fn all_sequences(store: Store, arguments: &Arguments) -> bool {
+    let name = store.name();
+    let mut whole = true;
+    let old = kept(store);
+    println!("\n== {name}: {} sequences that failed once", old.len());
+    for sequence in old {
+        if let Err(failure) = replay(store, sequence).await {
+            println!("{failure}");
+            whole = false;
+        }
+    }
+    let (seed, sequences) = (arguments.seed, arguments.sequences);
+    println!("\n== {name}: {sequences} sequences from seed {seed}");
+    let plan = Campaign {
+        store,
+        seed,
+        sequences,
+        jobs: arguments.jobs,
+    };
+    match campaign(plan, move |done| tell("sequences", done, sequences)).await {
+        Ok(tally) => println!(
+            "\n{} attempts, {} calls that reached the upstream, {} faults that happened; everything holds",
+            tally.attempts, tally.arrivals, tally.faults
+        ),
+        Err(failure) => {
+            println!("\n{failure}");
+            whole = false;
+        }
+    }
+    whole
+}
+
+/// A terminal sees every step, a log every fiftieth.
+fn tell(what: &str, done: u64, all: u64) {
+    if stderr().is_terminal() {
+        let _ = write!(stderr(), "\r{done} of {all} {what}");
+    } else if done % 50 == 0 || done == all {
+        eprintln!("{done} of {all} {what}");
+    }
+}
