@@ -117,7 +117,7 @@ async fn all_sequences(store: Store, arguments: &Arguments) -> bool {
 fn tell(what: &str, done: u64, all: u64) {
     if stderr().is_terminal() {
         let _ = write!(stderr(), "\r{done} of {all} {what}");
-    } else if done % 50 == 0 || done == all {
+    } else if done.is_multiple_of(50) || done == all {
         eprintln!("{done} of {all} {what}");
     }
 }

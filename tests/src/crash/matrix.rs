@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use tokio::task::JoinSet;
 
+use super::account::Sent;
 use super::cells::{self, BOUNDARIES, Cell, FAULTS, MOMENTS, Sign};
 use super::faults::Spot;
 use super::plan::{Call, Deed, Sequence, Step};
@@ -147,8 +148,8 @@ async fn one(world: &mut World, prefix: &str, cell: &Cell) -> Result<(), String>
     if !happened {
         return Err("the fault did not happen".to_owned());
     }
-    let same = sent[from..].iter().filter(|sent| sent.key == main.key);
-    let then = same.filter(|sent| sent.round == main.round).next_back();
+    let same = |sent: &&Sent| sent.key == main.key && sent.round == main.round;
+    let then = sent[from..].iter().rfind(same);
     let then = then.map_or("nothing", |sent| sent.told.word());
     let fits = cell.told.contains(&main.told.word())
         && cell.then.contains(&then)

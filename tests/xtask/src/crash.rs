@@ -41,7 +41,7 @@ pub(crate) struct Arguments {
     /// Instead, break the ledger on purpose, one way at a time, and have its
     /// tests catch each; with a text, only the ways whose name holds it
     #[arg(long, value_name = "TEXT", num_args = 0..=1, default_missing_value = "",
-          conflicts_with_all = ["rounds", "seed", "model"])]
+          conflicts_with_all = ["only", "seed", "model"])]
     mutations: Option<String>,
 }
 
