@@ -95,8 +95,8 @@ pub unsafe extern "C" fn pwrite(
 #[unsafe(no_mangle)]
 pub extern "C" fn fsync(fd: c_int) -> c_int {
     let call = Call::plain(layout::CALL_SYNC, Subject::File(fd));
-    // SAFETY: a number is all that is handed on.
     around(&call, |_| {
+        // SAFETY: a number is all that is handed on.
         result(unsafe { libc::syscall(libc::SYS_fsync, fd) })
     }) as c_int
 }
@@ -105,8 +105,8 @@ pub extern "C" fn fsync(fd: c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn fdatasync(fd: c_int) -> c_int {
     let call = Call::plain(layout::CALL_SYNC, Subject::File(fd));
-    // SAFETY: a number is all that is handed on.
     around(&call, |_| {
+        // SAFETY: a number is all that is handed on.
         result(unsafe { libc::syscall(libc::SYS_fdatasync, fd) })
     }) as c_int
 }
@@ -115,8 +115,8 @@ pub extern "C" fn fdatasync(fd: c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn ftruncate64(fd: c_int, length: off64_t) -> c_int {
     let call = Call::plain(layout::CALL_TRUNCATE, Subject::File(fd));
-    // SAFETY: numbers are all that is handed on.
     around(&call, |_| {
+        // SAFETY: numbers are all that is handed on.
         result(unsafe { libc::syscall(libc::SYS_ftruncate, fd, length) })
     }) as c_int
 }
@@ -144,8 +144,8 @@ pub unsafe extern "C" fn rename(from: *const c_char, to: *const c_char) -> c_int
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn connect(fd: c_int, to: *const sockaddr, length: socklen_t) -> c_int {
     let call = Call::plain(layout::CALL_CONNECT, Subject::Address(to, length));
-    // SAFETY: the caller's own arguments.
     around(&call, |_| {
+        // SAFETY: the caller's own arguments.
         result(unsafe { libc::syscall(libc::SYS_connect, fd, to, length) })
     }) as c_int
 }
