@@ -148,6 +148,9 @@ pub struct Refused {
     /// For a replay of the round that is awaited: the `input_required` answer,
     /// to be given again.
     pub retained: Option<Vec<u8>>,
+    /// For a replay: until when the settled answer can be fetched, microseconds
+    /// since 1970; `None` where it is not kept.
+    pub answer_until_us: Option<i64>,
 }
 
 /// What callers are told of an execution.

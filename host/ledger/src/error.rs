@@ -80,6 +80,61 @@ impl OpenError {
     }
 }
 
+/// Why there is no backup.
+#[derive(Debug, thiserror::Error)]
+pub enum BackupError {
+    /// The file is there already, or cannot be written.
+    #[error("the backup `{}` cannot be written: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// The database could not be read, or its copy not written.
+    #[error("the database cannot be copied: {0}")]
+    Database(String),
+}
+
+impl BackupError {
+    /// The stable code, which names the page that explains it.
+    pub const CODE: &'static str = "ledger-backup";
+}
+
+impl From<rusqlite::Error> for BackupError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Database(error.to_string())
+    }
+}
+
+/// Why a database could not be checked: nothing is said of what it holds.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// There is no such file.
+    #[error("there is no database `{}`", .0.display())]
+    Missing(PathBuf),
+    /// It is not of the schema that this program writes.
+    #[error("the database has schema version {found}; this program checks {known}")]
+    Version {
+        /// The database's version.
+        found: i64,
+        /// The version that is written now.
+        known: i64,
+    },
+    /// It is no ledger.
+    #[error("the database holds no ledger")]
+    NoLedger,
+    /// It cannot be read at all.
+    #[error("the database cannot be read: {0}")]
+    Database(String),
+}
+
+impl From<rusqlite::Error> for CheckError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Database(error.to_string())
+    }
+}
+
 /// Why a request to an open ledger was not carried out. Nothing was written,
 /// except where [`LedgerError::Settlement`] says otherwise.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -106,6 +161,9 @@ pub enum LedgerError {
     /// resolves it.
     #[error("the ledger was rolled back")]
     RolledBack,
+    /// The database is not behind its anchor: there is nothing to accept.
+    #[error("the ledger is not rolled back")]
+    NotRolledBack,
     /// The state machine refuses the event.
     #[error("not possible: {0}")]
     Illegal(#[from] Illegal),
@@ -132,6 +190,7 @@ impl LedgerError {
             Self::Settlement => "settlement-failed",
             Self::Fenced => "execution-fenced",
             Self::RolledBack => "ledger-rolled-back",
+            Self::NotRolledBack => "ledger-not-rolled-back",
             Self::Illegal(_) => "execution-state",
             Self::NotFound => "execution-unknown",
             Self::Unclassified => "attempt-unclassified",
@@ -140,12 +199,13 @@ impl LedgerError {
     }
 
     /// Every code that [`LedgerError::code`] gives.
-    pub const CODES: [&'static str; 9] = [
+    pub const CODES: [&'static str; 10] = [
         "ledger-unavailable",
         "overloaded",
         "settlement-failed",
         "execution-fenced",
         "ledger-rolled-back",
+        "ledger-not-rolled-back",
         "execution-state",
         "execution-unknown",
         "attempt-unclassified",

@@ -1,7 +1,7 @@
 //! One row of the ledger, as readers see it.
 
 use countersign_canon::{Classification, Digest, Presented, Recorded, Round, classify};
-use countersign_evidence::{Agent, CallId, ExecutionId, WorkflowId};
+use countersign_evidence::{Agent, CallId, ExecutionId, Receipt, WorkflowId};
 
 use crate::attempt::{Admitted, Epochs, Position};
 use crate::record::Record;
@@ -97,6 +97,21 @@ pub struct Remembered<'e> {
 }
 
 impl Execution {
+    /// The receipt for its terminal entry or, before there is one, for its last.
+    #[must_use]
+    pub fn receipt(&self) -> Receipt {
+        let entry = self.terminal.as_ref().unwrap_or(&self.last);
+        Receipt {
+            call_id: self.call_id.clone(),
+            execution_id: self.execution_id.clone(),
+            binding: Some(self.admitted.binding),
+            profile: Some(self.admitted.profile.clone()),
+            log_id: entry.log_id.clone(),
+            sequence: entry.sequence,
+            entry_hash: entry.hash,
+        }
+    }
+
     /// The execution as classification compares it.
     #[must_use]
     pub fn remembered(&self) -> Remembered<'_> {

@@ -3,6 +3,8 @@
 
 use std::str::FromStr;
 
+use countersign_canon::Digest;
+
 /// A task that an upstream minted. It is the upstream's own text: 1 to 1,024
 /// bytes of UTF-8, and bound to the agent that received it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -23,6 +25,12 @@ impl TaskId {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// How entries name it.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        Digest::of(&[b"countersign.task-id.v1\n", self.0.as_bytes()])
     }
 }
 

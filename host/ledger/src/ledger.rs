@@ -3,22 +3,25 @@
 //! Writes go to the one writer over a bounded queue and come back as
 //! [`Pending`]; reads use connections of their own and never wait for a write.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use countersign_canon::Digest;
 use countersign_evidence::key::SigningKey;
-use countersign_evidence::{Agent, CallId, Draft, ExecutionId, LogId, RefusalCode, WorkflowId};
+use countersign_evidence::{
+    Agent, CallId, Draft, ExecutionId, LogId, RefusalCode, ServerName, WorkflowId,
+};
 use tokio::sync::oneshot;
 
 use crate::attempt::{Attempt, Epochs, Position, Verdict};
-use crate::error::{LedgerError, OpenError};
+use crate::error::{BackupError, LedgerError, OpenError};
 use crate::execution::Execution;
-use crate::identity::Incarnation;
+use crate::identity::{Incarnation, TaskId};
 use crate::options::{Clock, Options};
 use crate::queue::Queue;
 use crate::request::{Act, InForce, Intent, Pending, Request, Which};
-use crate::settlement::{Settled, Settlement};
+use crate::settlement::{Kept, Settled, Settlement};
 use crate::sqlite::{Opened, Reads, open};
 use crate::token::Token;
 use crate::writer::Writer;
@@ -33,8 +36,6 @@ struct Shared {
     queue: Arc<Queue>,
     reads: Reads,
     log_id: LogId,
-    incarnation: Incarnation,
-    rolled_back: bool,
     writer: Mutex<Option<JoinHandle<Result<(), LedgerError>>>>,
 }
 
@@ -157,7 +158,9 @@ impl Ledger {
             rolled_back,
         } = open(&options, clock.as_ref(), key.name())?;
         let queue = Arc::new(Queue::new(options.queue, options.agent_share));
-        let writer = Writer::new(store, options, clock, key, Arc::clone(&queue), rolled_back);
+        queue.set_rolled_back(rolled_back);
+        queue.enlist(incarnation);
+        let writer = Writer::new(store, options, clock, key, Arc::clone(&queue));
         let path = writer.path().to_owned();
         let thread = std::thread::Builder::new()
             .name("ledger-writer".into())
@@ -172,8 +175,6 @@ impl Ledger {
             queue,
             reads,
             log_id,
-            incarnation,
-            rolled_back,
             writer,
         };
         Ok(Self {
@@ -190,13 +191,14 @@ impl Ledger {
     /// This start of this process.
     #[must_use]
     pub fn incarnation(&self) -> Incarnation {
-        self.shared.incarnation
+        self.shared.queue.incarnation()
     }
 
-    /// Whether the database was found behind its anchor.
+    /// Whether the database was found behind its anchor, and nobody has accepted
+    /// that since.
     #[must_use]
     pub fn rolled_back(&self) -> bool {
-        self.shared.rolled_back
+        self.shared.queue.rolled_back()
     }
 
     /// Resolves once nothing can ever be admitted again by this process: a sync
@@ -256,9 +258,21 @@ impl Ledger {
     /// On [`LedgerError::Settlement`] the settlement is kept and tried again
     /// while this process lives.
     pub fn settle(&self, token: Token, settlement: Settlement) -> Pending<Settled> {
-        let Some(closed) = token.close() else {
+        self.settle_keeping(token, settlement, None)
+    }
+
+    /// The same, and keeps the answer in the same transaction, where it settles
+    /// the execution. What is kept may be dropped before its time to make room.
+    pub fn settle_keeping(
+        &self,
+        token: Token,
+        settlement: Settlement,
+        keep: Option<Kept>,
+    ) -> Pending<Settled> {
+        let Some(mut closed) = token.close() else {
             return Pending::failed(LedgerError::Fenced);
         };
+        closed.keep = keep;
         let (reply, receiver) = oneshot::channel();
         let request = Request::Settle {
             closed,
@@ -292,6 +306,21 @@ impl Ledger {
             draft,
             reply,
         })
+    }
+
+    /// Accepts that the database is behind its anchor: appends `draft`, which
+    /// brings who accepts it and why, begins a new incarnation, appends `then`,
+    /// and admits from there on. What was used in the time that is lost looks
+    /// new from then on. What the anchor knew joins the reason.
+    ///
+    /// [`LedgerError::NotRolledBack`] where there is nothing to accept.
+    pub fn accept_rollback(
+        &self,
+        draft: Draft,
+        then: Vec<(Draft, InForce)>,
+    ) -> Pending<(Position, Epochs)> {
+        let draft = Box::new(draft);
+        self.ask(|reply| Request::AcceptRollback { draft, then, reply })
     }
 
     /// Cuts a checkpoint now, where entries came since the last one; answers
@@ -331,6 +360,43 @@ impl Ledger {
     /// [`LedgerError::Unavailable`].
     pub fn lookup_call(&self, call_id: &CallId) -> Result<Option<Execution>, LedgerError> {
         self.shared.reads.by_call(call_id)
+    }
+
+    /// The answer that is kept for the execution that a call opened; `now_us` is
+    /// the time by which it must not have expired. Whose it is, is the caller's
+    /// to compare.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerError::Unavailable`].
+    pub fn kept_answer(&self, call_id: &CallId, now_us: i64) -> Result<Option<Kept>, LedgerError> {
+        self.shared.reads.kept_answer(call_id, now_us)
+    }
+
+    /// Copies the database into a new file, while the writer goes on; answers
+    /// with its size in bytes. Blocks for as long as that takes: never call it on
+    /// a thread that runs async tasks.
+    ///
+    /// # Errors
+    ///
+    /// [`BackupError`]; then there is no file.
+    pub fn backup(&self, to: &Path) -> Result<u64, BackupError> {
+        self.shared.reads.backup(to)
+    }
+
+    /// The execution of that agent at that server whose task it is; the newest,
+    /// should a server have named two alike.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerError::Unavailable`].
+    pub fn lookup_task(
+        &self,
+        agent: &Agent,
+        server: &ServerName,
+        task: &TaskId,
+    ) -> Result<Option<Execution>, LedgerError> {
+        self.shared.reads.by_task(agent, server, task)
     }
 
     /// The executions that stand at `standing`, oldest first, at most `limit`

@@ -14,6 +14,7 @@
 
 mod anchor;
 mod attempt;
+mod check;
 mod error;
 mod execution;
 mod explain;
@@ -35,15 +36,17 @@ mod writer;
 pub use attempt::{
     Admitted, Attempt, DecideAgain, Epochs, Incomplete, Known, Position, Refused, Reserved, Verdict,
 };
-pub use error::{LedgerError, OpenError};
+pub use check::{Checked, Finding, Progress, Step};
+pub use error::{BackupError, CheckError, LedgerError, OpenError};
 pub use execution::{Context, Execution, Presenting, Remembered, classify_attempt};
 pub use explain::{Explanation, explain, late_answer};
 pub use identity::{Fence, Incarnation, MalformedTaskId, TaskId};
 pub use ledger::{Ledger, LogHead, Page, Selection, Standing, StoredCheckpoint, StoredEntry};
-pub use options::{Clock, Options};
+pub use options::{AnswerBounds, Clock, Options};
 pub use probe::{Fault, Point, Probe};
 pub use record::{MAX_ROUNDS, OUTCOMES, Record, State, outcome_str, parse_outcome};
 pub use request::{Act, InForce, Pending, Which};
-pub use settlement::{Answer, Settled, Settlement};
+pub use settlement::{Answer, Kept, Settled, Settlement};
+pub use sqlite::check as check_sqlite;
 pub use step::{Answered, At, Effects, Event, Illegal, Leaves, On, Owner, TRANSITIONS, step};
 pub use token::{GateClosed, SendGate, Token};

@@ -15,6 +15,25 @@ pub trait Clock: Send + Sync + 'static {
     fn monotonic(&self) -> Duration;
 }
 
+/// How many settled answers are kept, and how many bytes in all; the first to
+/// expire makes room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AnswerBounds {
+    /// Answers. Default 10,000.
+    pub count: u64,
+    /// Bytes of all of them. Default 64 MiB.
+    pub bytes: u64,
+}
+
+impl Default for AnswerBounds {
+    fn default() -> Self {
+        Self {
+            count: 10_000,
+            bytes: 64 << 20,
+        }
+    }
+}
+
 /// Where the ledger lives, and its limits.
 #[derive(Clone)]
 pub struct Options {
@@ -40,6 +59,8 @@ pub struct Options {
     /// The most pages that the database may have; `None` for no limit but the
     /// disk's.
     pub max_pages: Option<u32>,
+    /// How many settled answers are kept.
+    pub answers: AnswerBounds,
     /// Called at named points of the writer's way; for tests.
     pub probe: Option<Arc<dyn Probe>>,
 }
@@ -58,6 +79,7 @@ impl Options {
             checkpoint_every: Duration::from_secs(5),
             wal_bytes: 16 << 20,
             max_pages: None,
+            answers: AnswerBounds::default(),
             probe: None,
         }
     }

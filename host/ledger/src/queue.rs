@@ -6,7 +6,7 @@
 //! tokens, and turning one away would lose an outcome.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use countersign_evidence::{Agent, RefusalCode};
 use tokio::sync::watch;
 
 use crate::error::LedgerError;
+use crate::identity::Incarnation;
 use crate::request::Request;
 use crate::settlement::Settlement;
 use crate::token::Closed;
@@ -25,6 +26,8 @@ pub(crate) struct Queue {
     state: Mutex<State>,
     arrived: Condvar,
     failed: AtomicBool,
+    rolled_back: AtomicBool,
+    incarnation: AtomicI64,
     fatal: watch::Sender<bool>,
     limit: usize,
     share: usize,
@@ -44,6 +47,8 @@ impl Queue {
             state: Mutex::default(),
             arrived: Condvar::new(),
             failed: AtomicBool::new(false),
+            rolled_back: AtomicBool::new(false),
+            incarnation: AtomicI64::new(0),
             fatal: watch::Sender::new(false),
             limit,
             share,
@@ -148,6 +153,24 @@ impl Queue {
 
     pub(crate) fn failed(&self) -> bool {
         self.failed.load(Ordering::SeqCst)
+    }
+
+    /// Whether the store is behind its anchor, so that nothing is admitted.
+    pub(crate) fn rolled_back(&self) -> bool {
+        self.rolled_back.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn set_rolled_back(&self, rolled_back: bool) {
+        self.rolled_back.store(rolled_back, Ordering::SeqCst);
+    }
+
+    /// Who writes.
+    pub(crate) fn incarnation(&self) -> Incarnation {
+        Incarnation::new(self.incarnation.load(Ordering::SeqCst))
+    }
+
+    pub(crate) fn enlist(&self, incarnation: Incarnation) {
+        self.incarnation.store(incarnation.get(), Ordering::SeqCst);
     }
 
     pub(crate) fn fatal(&self) -> watch::Receiver<bool> {

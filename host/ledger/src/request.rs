@@ -84,6 +84,11 @@ pub(crate) enum Request {
         draft: Box<Draft>,
         reply: Reply<Execution>,
     },
+    AcceptRollback {
+        draft: Box<Draft>,
+        then: Vec<(Draft, InForce)>,
+        reply: Reply<(Position, Epochs)>,
+    },
     Checkpoint {
         reply: Reply<u64>,
     },

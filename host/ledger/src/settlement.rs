@@ -17,6 +17,16 @@ pub struct Answer {
     pub bytes: u64,
 }
 
+/// A settled answer to be kept for a while. It is sealed by whoever settles;
+/// the ledger cannot read it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// The sealed answer.
+    pub bytes: Vec<u8>,
+    /// Until when, microseconds since 1970.
+    pub expires_us: i64,
+}
+
 /// What became of an invocation. The outcome is the state machine's to say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Settlement {

@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use countersign_evidence::{CallId, Draft};
 
 use crate::queue::Queue;
+use crate::settlement::Kept;
 use crate::step::Owner;
 
 /// The permit to invoke once.
@@ -29,6 +30,8 @@ pub(crate) struct Closed {
     /// Bytes may have left.
     pub(crate) passed: bool,
     pub(crate) draft: Box<Draft>,
+    /// The answer that is kept with the settlement.
+    pub(crate) keep: Option<Kept>,
 }
 
 /// What the writer needs to find and settle the execution again.
@@ -91,6 +94,7 @@ impl Inner {
             owner,
             passed: gate.close(),
             draft,
+            keep: None,
         }
     }
 }

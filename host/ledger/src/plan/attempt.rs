@@ -251,6 +251,7 @@ impl<R: Rows> Plan<'_, R> {
         let mut draft = classified(attempt, classification);
         draft.refusal = Some(code.clone());
         let retained = self.awaited_answer(attempt, index, classification)?;
+        let answer_until_us = self.answer_until(index, classification)?;
         let known = self.execution(index).map(|execution| Known {
             state: execution.record.state,
             call_id: execution.call_id.clone(),
@@ -278,6 +279,7 @@ impl<R: Rows> Plan<'_, R> {
                 known,
                 entry: position(&entry),
                 retained,
+                answer_until_us,
             }))
         }))
     }
@@ -309,8 +311,24 @@ impl<R: Rows> Plan<'_, R> {
         }
         match &working.retain {
             Retain::Keep(bytes) => Ok(Some(bytes.clone())),
-            Retain::Drop => Ok(None),
+            Retain::Drop | Retain::Answer(_) => Ok(None),
             Retain::Leave => self.rows.retained(working.row.number),
+        }
+    }
+
+    /// Until when the answer of a settled execution can be fetched.
+    fn answer_until(
+        &self,
+        index: Option<usize>,
+        classification: Option<Classification>,
+    ) -> Result<Option<i64>, StoreError> {
+        let working = index.and_then(|index| self.working.get(index));
+        match (working, classification) {
+            (Some(working), Some(Classification::Replay(_))) => match &working.retain {
+                Retain::Answer(kept) => Ok(Some(kept.expires_us)),
+                _ => self.rows.kept_until(working.row.number, self.now.micros()),
+            },
+            _ => Ok(None),
         }
     }
 

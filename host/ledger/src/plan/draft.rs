@@ -1,6 +1,5 @@
 //! Fills in what the ledger knows better than whoever drafted an entry.
 
-use countersign_canon::Digest;
 use countersign_evidence::{Draft, ExecutionIdStatus, Kind, Round, RoundSays, Task, Time};
 
 use crate::execution::Execution;
@@ -76,7 +75,7 @@ pub(super) fn about(mut draft: Draft, execution: &Execution) -> Draft {
 /// id can ask for the task.
 pub(super) fn task(id: &TaskId, status: String) -> Task {
     Task {
-        id: Digest::of(&[b"countersign.task-id.v1\n", id.as_str().as_bytes()]),
+        id: id.digest(),
         status,
     }
 }

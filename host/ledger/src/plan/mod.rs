@@ -22,6 +22,7 @@ use crate::execution::Execution;
 use crate::identity::Incarnation;
 use crate::record::Record;
 use crate::request::InForce;
+use crate::settlement::Kept;
 use crate::step::{Effects, Owner};
 use crate::store::StoreError;
 
@@ -42,6 +43,9 @@ pub(crate) trait Rows {
     fn held_by(&self, agent: &Agent) -> Result<u64, StoreError>;
     fn issued_to(&self, agent: &Agent, state: &Digest) -> Result<bool, StoreError>;
     fn retained(&self, number: i64) -> Result<Option<Vec<u8>>, StoreError>;
+    /// Until when the settled answer of a row is kept, where that is after
+    /// `now_us`.
+    fn kept_until(&self, number: i64, now_us: i64) -> Result<Option<i64>, StoreError>;
 }
 
 /// What must stand in a row for a write to it to count.
@@ -51,12 +55,16 @@ pub(crate) struct Was {
     pub(crate) chain_length: u64,
 }
 
-/// What happens to the answer that is kept for a round.
+/// What happens to the answer that is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Retain {
     Leave,
+    /// For the round that is awaited.
     Keep(Vec<u8>),
+    /// That round is answered.
     Drop,
+    /// The one that settled it, for a while.
+    Answer(Kept),
 }
 
 /// A row that the group touched.
@@ -86,6 +94,8 @@ pub(crate) struct Batch {
     pub(crate) nearing: Vec<Nearing>,
     pub(crate) head: Head,
     pub(crate) epochs: Epochs,
+    /// When it was decided, microseconds since 1970.
+    pub(crate) now_us: i64,
 }
 
 /// An agent that comes near to the rows that it may hold.
@@ -144,6 +154,7 @@ impl<'a, R: Rows> Plan<'a, R> {
 
     pub(crate) fn into_batch(self) -> Batch {
         let Self {
+            now,
             base,
             mut working,
             entries,
@@ -159,6 +170,7 @@ impl<'a, R: Rows> Plan<'a, R> {
             nearing,
             head: base.head,
             epochs: base.epochs,
+            now_us: now.micros(),
         }
     }
 

@@ -45,6 +45,12 @@ impl<R: Rows> Plan<'_, R> {
         {
             working.retain = Retain::Keep(retained.clone());
         }
+        if let (Some(keep), Settlement::Answered { .. }, State::Settled(_)) =
+            (&closed.keep, settlement, state)
+            && let Some(working) = self.working.get_mut(index)
+        {
+            working.retain = Retain::Answer(keep.clone());
+        }
         let receipt = Receipt::of(&entry).ok_or(LedgerError::NotFound)?;
         Ok(Settled {
             receipt,
@@ -155,15 +161,7 @@ fn settled_before(execution: &Execution, by: Owner) -> Option<Settled> {
         .terminal
         .clone()
         .unwrap_or_else(|| execution.last.clone());
-    let receipt = Receipt {
-        call_id: execution.call_id.clone(),
-        execution_id: execution.execution_id.clone(),
-        binding: Some(execution.admitted.binding),
-        profile: Some(execution.admitted.profile.clone()),
-        log_id: entry.log_id.clone(),
-        sequence: entry.sequence,
-        entry_hash: entry.hash,
-    };
+    let receipt = execution.receipt();
     Some(Settled {
         receipt,
         entry,

@@ -5,7 +5,10 @@
 //! the connections of everyone else. Opening, migrating and recovering live in
 //! [`open`]; what durability rests on is asserted there and at each reopening.
 
+mod answers;
 mod backfill;
+mod backup;
+mod check;
 mod columns;
 mod connect;
 mod open;
@@ -15,7 +18,8 @@ mod schema;
 mod store;
 
 pub(crate) use backfill::Backfill;
-pub(crate) use open::{Opened, open};
+pub use check::check;
+pub(crate) use open::{Opened, accept, open};
 pub(crate) use reads::Reads;
 pub(crate) use store::Store;
 

@@ -17,11 +17,13 @@ use countersign_evidence::{Draft, Entry, Head, Kind, LogId, Time};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::anchor::Anchor;
+use crate::attempt::{Epochs, Position};
 use crate::error::OpenError;
 use crate::identity::Incarnation;
 use crate::options::{Clock, Options};
 use crate::plan::Plan;
 use crate::request::InForce;
+use crate::sqlite::backup::LongReads;
 use crate::sqlite::columns::{Count, Raw};
 use crate::sqlite::connect::{Writing, writing};
 use crate::sqlite::reads::Reads;
@@ -81,12 +83,14 @@ pub(crate) fn open(
         path: options.path.clone(),
         max_pages: options.max_pages,
         agents: HashMap::new(),
+        answers: options.answers,
+        long: LongReads::default(),
         _lock: lock,
     };
     if !rolled_back {
         begin(&mut store, options, clock)?;
     }
-    let reads = Reads::new(options.path.clone(), log_id.clone());
+    let reads = Reads::new(options.path.clone(), log_id.clone(), store.long.clone());
     let incarnation = store.incarnation;
     Ok(Opened {
         store,
@@ -108,9 +112,69 @@ fn begin(store: &mut Store, options: &Options, clock: &dyn Clock) -> Result<(), 
     // Before anything is admitted, so that a missing anchor is never taken for
     // that of a new ledger.
     write_anchor(store, options)?;
-    begin_incarnation(store, clock).map_err(failed)?;
+    begin_incarnation(store, clock, &[]).map_err(failed)?;
     while recover(store, clock).map_err(failed)? {}
     write_anchor(store, options)
+}
+
+/// Accepts that the database is behind its anchor. The entry that says so is
+/// durable before the anchor moves: after a crash in between it has to be
+/// accepted again.
+pub(crate) fn accept(
+    store: &mut Store,
+    options: &Options,
+    clock: &dyn Clock,
+    mut draft: Draft,
+    then: &[(Draft, InForce)],
+) -> Result<(Position, Epochs), OpenError> {
+    let failed = |error: StoreError| OpenError::Damaged(error.to_string());
+    if let Some(resolution) = &mut draft.resolution {
+        resolution.reason = format!("{} [{}]", resolution.reason, lost(&options.anchor));
+    }
+    draft.kind = Kind::Rollback;
+    let accepted = begin_incarnation(store, clock, &[(draft, InForce::Unchanged)]);
+    let (place, _) = accepted
+        .map_err(failed)?
+        .ok_or_else(|| OpenError::Damaged("the entry of a rollback has no place".to_owned()))?;
+    while recover(store, clock).map_err(failed)? {}
+    let epochs = append_all(store, clock, then).map_err(failed)?;
+    write_anchor(store, options)?;
+    Ok((place, epochs))
+}
+
+/// What the anchor knew of the log, for the entry that gives it up.
+fn lost(path: &Path) -> String {
+    match Anchor::read(path) {
+        Ok(Some(anchor)) => format!(
+            "the anchor named {} entries of log {}, the last {}",
+            anchor.size,
+            anchor.log_id,
+            anchor
+                .last
+                .map_or_else(|| "none".to_owned(), |last| last.to_string())
+        ),
+        Ok(None) => "there was no anchor".to_owned(),
+        Err(_) => "the anchor could not be read".to_owned(),
+    }
+}
+
+fn append_all(
+    store: &mut Store,
+    clock: &dyn Clock,
+    drafts: &[(Draft, InForce)],
+) -> Result<Epochs, StoreError> {
+    let base = store.begin()?;
+    let mut epochs = base.epochs;
+    let rows = store.rows()?;
+    let mut plan = Plan::new(&rows, base, clock.wall_us(), store.incarnation, 0);
+    for (draft, in_force) in drafts {
+        let appended = plan.append(draft, *in_force);
+        (_, epochs) = appended.map_err(|error| StoreError::Damaged(error.to_string()))?;
+    }
+    let batch = plan.into_batch();
+    store.write(&batch)?;
+    store.commit()?;
+    Ok(epochs)
 }
 
 fn lock(path: &Path) -> Result<File, OpenError> {
@@ -228,7 +292,13 @@ fn behind_anchor(
     Ok(found.map(|found| found.0) != anchor.last)
 }
 
-fn begin_incarnation(store: &mut Store, clock: &dyn Clock) -> Result<(), StoreError> {
+/// Begins an incarnation with its entry, and with others before it; answers
+/// where the first of these stands.
+fn begin_incarnation(
+    store: &mut Store,
+    clock: &dyn Clock,
+    before: &[(Draft, InForce)],
+) -> Result<Option<(Position, Epochs)>, StoreError> {
     let base = store.begin()?;
     let now_us = clock.wall_us();
     let connection = store.connection()?;
@@ -240,6 +310,12 @@ fn begin_incarnation(store: &mut Store, clock: &dyn Clock) -> Result<(), StoreEr
     connection.execute("UPDATE ledger SET anchored = 1", [])?;
     let rows = store.rows()?;
     let mut plan = Plan::new(&rows, base, now_us, incarnation, 0);
+    let mut first = None;
+    for (draft, in_force) in before {
+        let appended = plan.append(draft, *in_force);
+        let appended = appended.map_err(|error| StoreError::Damaged(error.to_string()))?;
+        first.get_or_insert(appended);
+    }
     let mut draft = Draft::new(Kind::Start, Time::from_micros(now_us));
     draft.incarnation = Some(incarnation.get().to_string());
     plan.append(&draft, InForce::Unchanged)
@@ -248,7 +324,7 @@ fn begin_incarnation(store: &mut Store, clock: &dyn Clock) -> Result<(), StoreEr
     store.write(&batch)?;
     store.commit()?;
     store.incarnation = incarnation;
-    Ok(())
+    Ok(first)
 }
 
 /// Blocks some rows that earlier incarnations left in flight; says whether

@@ -3,21 +3,24 @@
 //! Each read is one short statement on a connection of a small pool, so that no
 //! reader holds up the start of a new WAL for long.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use countersign_evidence::{Agent, CallId, ExecutionId, Head, LogId};
+use countersign_evidence::{Agent, CallId, ExecutionId, Head, LogId, ServerName};
 use rusqlite::{Connection, OptionalExtension as _, Row as SqlRow, params};
 
 use crate::attempt::Epochs;
-use crate::error::LedgerError;
+use crate::error::{BackupError, LedgerError};
 use crate::execution::Execution;
+use crate::identity::TaskId;
 use crate::ledger::{LogHead, Page, Selection, Standing, StoredCheckpoint, StoredEntry};
 use crate::plan::Row;
+use crate::settlement::Kept;
+use crate::sqlite::backup::{self, LongReads};
 use crate::sqlite::columns::{Count, Raw};
 use crate::sqlite::connect::reading;
-use crate::sqlite::rows;
 use crate::sqlite::store::base;
+use crate::sqlite::{answers, rows};
 use crate::store::StoreError;
 
 /// Connections that are kept open between reads.
@@ -32,15 +35,29 @@ pub(crate) struct Reads {
     path: PathBuf,
     log_id: LogId,
     idle: Mutex<Vec<Connection>>,
+    long: LongReads,
 }
 
 impl Reads {
-    pub(super) fn new(path: PathBuf, log_id: LogId) -> Self {
+    pub(super) fn new(path: PathBuf, log_id: LogId, long: LongReads) -> Self {
         Self {
             path,
             log_id,
             idle: Mutex::default(),
+            long,
         }
+    }
+
+    pub(crate) fn backup(&self, to: &Path) -> Result<u64, BackupError> {
+        backup::backup(&self.path, to, &self.long)
+    }
+
+    pub(crate) fn kept_answer(
+        &self,
+        call_id: &CallId,
+        now_us: i64,
+    ) -> Result<Option<Kept>, LedgerError> {
+        self.with(|connection| answers::of_call(connection, call_id, now_us))
     }
 
     fn with<T>(
@@ -82,6 +99,18 @@ impl Reads {
     pub(crate) fn by_call(&self, call_id: &CallId) -> Result<Option<Execution>, LedgerError> {
         self.with(|connection| {
             Ok(rows::by_call(connection, &self.log_id, call_id)?.map(|row| row.execution))
+        })
+    }
+
+    pub(crate) fn by_task(
+        &self,
+        agent: &Agent,
+        server: &ServerName,
+        task: &TaskId,
+    ) -> Result<Option<Execution>, LedgerError> {
+        self.with(|connection| {
+            let row = rows::by_task(connection, &self.log_id, agent, server, task)?;
+            Ok(row.map(|row| row.execution))
         })
     }
 

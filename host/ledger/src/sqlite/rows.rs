@@ -1,9 +1,10 @@
 //! The queries that plans and readers share.
 
 use countersign_canon::Digest;
-use countersign_evidence::{Agent, CallId, ExecutionId, LogId};
+use countersign_evidence::{Agent, CallId, ExecutionId, LogId, ServerName};
 use rusqlite::{Connection, OptionalExtension as _, Params, params};
 
+use crate::identity::TaskId;
 use crate::plan::Row;
 use crate::sqlite::columns::{Count, EXECUTION, Raw, execution};
 
@@ -58,6 +59,30 @@ pub(super) fn by_number(
     one(connection, log_id, "e.number = ?1", params![number])
 }
 
+pub(super) fn by_task(
+    connection: &Connection,
+    log_id: &LogId,
+    agent: &Agent,
+    server: &ServerName,
+    task: &TaskId,
+) -> rusqlite::Result<Option<Row>> {
+    let condition = "e.task IS NOT NULL AND e.agent = (SELECT number FROM agents WHERE \
+                     method = ?1 AND issuer = ?2 AND subject = ?3) AND e.task = ?4 AND \
+                     e.server = ?5 ORDER BY e.number DESC LIMIT 1";
+    one(
+        connection,
+        log_id,
+        condition,
+        params![
+            agent.method,
+            agent.issuer,
+            agent.subject,
+            task.as_str(),
+            server.as_str()
+        ],
+    )
+}
+
 /// At most `limit` executions in `state` with a number above `after`.
 pub(super) fn in_state(
     connection: &Connection,
@@ -76,6 +101,23 @@ pub(super) fn in_state(
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let mut statement = connection.prepare_cached(&sql)?;
     let rows = statement.query_map(params![state, after, limit], |row| execution(row, log_id))?;
+    rows.collect()
+}
+
+/// At most `limit` executions with a number above `after`, in order.
+pub(super) fn after(
+    connection: &Connection,
+    log_id: &LogId,
+    after: i64,
+    limit: usize,
+) -> rusqlite::Result<Vec<Row>> {
+    let sql = format!(
+        "SELECT {EXECUTION} FROM executions e JOIN agents a ON a.number = e.agent \
+         WHERE e.number > ?1 ORDER BY e.number LIMIT ?2"
+    );
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let mut statement = connection.prepare_cached(&sql)?;
+    let rows = statement.query_map(params![after, limit], |row| execution(row, log_id))?;
     rows.collect()
 }
 

@@ -108,6 +108,24 @@ pub(super) const MIGRATIONS: &[&str] = &[
         bytes     BLOB    NOT NULL
     ) STRICT;
     ",
+    // 3: settled answers, kept for a while; tasks, found by their agents.
+    "
+    CREATE TABLE answers (
+        execution  INTEGER PRIMARY KEY REFERENCES executions (number),
+        expires_us INTEGER NOT NULL,
+        bytes      BLOB    NOT NULL
+    ) STRICT;
+    CREATE INDEX answers_expiry ON answers (expires_us);
+
+    CREATE TABLE answers_kept (
+        one   INTEGER PRIMARY KEY CHECK (one = 1),
+        count INTEGER NOT NULL,
+        bytes INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO answers_kept (one, count, bytes) VALUES (1, 0, 0);
+
+    CREATE INDEX executions_task ON executions (agent, task) WHERE task IS NOT NULL;
+    ",
 ];
 
 /// The version of a database that has had every migration.

@@ -19,11 +19,13 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::attempt::Epochs;
 use crate::identity::Incarnation;
+use crate::options::AnswerBounds;
 use crate::plan::{Base, Batch, Planned, Retain, Row, Rows, Was, Working};
 use crate::record::{Record, outcome_str};
+use crate::sqlite::backup::LongReads;
 use crate::sqlite::columns::{Count, Raw, claimed_bytes};
 use crate::sqlite::connect::{BUSY, Writing, writing};
-use crate::sqlite::rows;
+use crate::sqlite::{answers, rows};
 use crate::store::StoreError;
 
 /// The numbers of agents that are remembered between groups.
@@ -41,6 +43,8 @@ pub(crate) struct Store {
     pub(super) path: PathBuf,
     pub(super) max_pages: Option<u32>,
     pub(super) agents: HashMap<Agent, i64>,
+    pub(super) answers: AnswerBounds,
+    pub(super) long: LongReads,
     /// Held open for as long as this process owns the database.
     pub(super) _lock: std::fs::File,
 }
@@ -103,6 +107,7 @@ impl Store {
             }
             retain(connection, working)?;
         }
+        answers::keep(connection, &batch.rows, self.answers, batch.now_us)?;
         for planned in &batch.entries {
             append(connection, &mut agents, planned)?;
         }
@@ -170,6 +175,17 @@ impl Store {
             .saturating_mul(PAGE_BYTES)
     }
 
+    /// Drops answers that are expired, a few at a time; says whether there may
+    /// be more.
+    pub(crate) fn expire_answers(&self, now_us: i64) -> Result<bool, StoreError> {
+        answers::expire(self.connection()?, self.answers, now_us)
+    }
+
+    /// Whether a long read goes on, for which the WAL cannot start again.
+    pub(crate) fn read_at_length(&self) -> bool {
+        self.long.any()
+    }
+
     /// Writes the WAL back and starts it again from its beginning. Does not wait
     /// for whoever reads or writes back just then, unless `wait` says so.
     pub(crate) fn reset_wal(&self, wait: bool) -> Result<(), StoreError> {
@@ -213,6 +229,10 @@ impl Rows for InTransaction<'_> {
 
     fn retained(&self, number: i64) -> Result<Option<Vec<u8>>, StoreError> {
         Ok(rows::retained(self.connection, number)?)
+    }
+
+    fn kept_until(&self, number: i64, now_us: i64) -> Result<Option<i64>, StoreError> {
+        answers::until(self.connection, number, now_us)
     }
 }
 
@@ -361,7 +381,7 @@ fn update(connection: &Connection, row: &Row, was: Was) -> Result<(), StoreError
 fn retain(connection: &Connection, working: &Working) -> Result<(), StoreError> {
     let number = working.row.number;
     match &working.retain {
-        Retain::Leave => {}
+        Retain::Leave | Retain::Answer(_) => {}
         Retain::Keep(bytes) => {
             let sql = "INSERT INTO retained (execution, bytes) VALUES (?1, ?2) \
                        ON CONFLICT (execution) DO UPDATE SET bytes = excluded.bytes";

@@ -35,7 +35,10 @@ impl Writer {
                 ) => {
                     send(reply, answer);
                 }
-                (Request::Append { reply, .. }, Said::Append(answer)) => send(reply, answer),
+                (
+                    Request::Append { reply, .. } | Request::AcceptRollback { reply, .. },
+                    Said::Append(answer),
+                ) => send(reply, answer),
                 (Request::Act { reply, .. }, Said::Act(answer)) => send(reply, *answer),
                 (Request::Checkpoint { reply }, _) => {
                     self.cut_checkpoint();
@@ -71,7 +74,7 @@ impl Writer {
 
 /// Whoever asked may be gone. A token that cannot be given is dropped, and so
 /// settles its execution.
-fn send<T>(reply: Reply<T>, answer: Result<T, LedgerError>) {
+pub(super) fn send<T>(reply: Reply<T>, answer: Result<T, LedgerError>) {
     drop(reply.send(answer));
 }
 
@@ -82,7 +85,9 @@ pub(super) fn refuse(request: Request, error: &LedgerError) {
             reply: Some(reply), ..
         } => send(reply, Err(LedgerError::Settlement)),
         Request::Settle { reply: None, .. } => {}
-        Request::Append { reply, .. } => send(reply, Err(error.clone())),
+        Request::Append { reply, .. } | Request::AcceptRollback { reply, .. } => {
+            send(reply, Err(error.clone()));
+        }
         Request::Act { reply, .. } => send(reply, Err(error.clone())),
         Request::Checkpoint { reply } => send(reply, Err(error.clone())),
     }

@@ -20,18 +20,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_canon::Digest;
+use countersign_evidence::Draft;
 use countersign_evidence::checkpoint::Checkpoint;
 use countersign_evidence::key::SigningKey;
 
 use crate::anchor::Anchor;
+use crate::attempt::{Epochs, Position};
 use crate::error::LedgerError;
 use crate::options::{Clock, Options};
 use crate::plan::{Batch, Nearing, Plan};
 use crate::probe::Point;
 use crate::queue::Queue;
-use crate::request::Request;
+use crate::request::{InForce, Request};
 use crate::settlement::Settlement;
-use crate::sqlite::{Backfill, Store};
+use crate::sqlite::{Backfill, Store, accept};
 use crate::store::StoreError;
 use crate::token::Closed;
 use answers::Said;
@@ -39,6 +41,8 @@ use failure::{AtCommit, Doubt, Failed};
 
 /// How long the writer waits before it tries again what failed.
 const RETRY: Duration = Duration::from_secs(1);
+/// How often expired answers are looked for.
+const EXPIRE: Duration = Duration::from_secs(30);
 
 pub(crate) struct Writer {
     store: Store,
@@ -47,7 +51,6 @@ pub(crate) struct Writer {
     key: SigningKey,
     queue: Arc<Queue>,
     backfill: Backfill,
-    rolled_back: bool,
     /// Settlements that could not be made durable yet.
     kept: Vec<(Closed, Settlement)>,
     /// A commit of which it is not known whether it took effect.
@@ -56,6 +59,8 @@ pub(crate) struct Writer {
     anchor_failed: bool,
     signed: Signed,
     tried: Duration,
+    /// When no expired answer was left last.
+    expired: Duration,
 }
 
 /// The last checkpoint.
@@ -74,7 +79,6 @@ impl Writer {
         clock: Arc<dyn Clock>,
         key: SigningKey,
         queue: Arc<Queue>,
-        rolled_back: bool,
     ) -> Self {
         let watcher = Arc::clone(&queue);
         let backfill = Backfill::start(store.path(), move || watcher.fail());
@@ -86,7 +90,6 @@ impl Writer {
             key,
             queue,
             backfill,
-            rolled_back,
             kept: Vec::new(),
             doubt: None,
             connected: true,
@@ -98,6 +101,7 @@ impl Writer {
                 log_size: 0,
             },
             tried: now,
+            expired: now,
         }
     }
 
@@ -108,7 +112,7 @@ impl Writer {
     /// Serves until the queue is closed and empty; says whether everything that
     /// was promised is durable.
     pub(crate) fn run(mut self) -> Result<(), LedgerError> {
-        if !self.rolled_back
+        if !self.queue.rolled_back()
             && let Ok(size) = self.store.log_size()
         {
             self.signed.log_size = size;
@@ -128,23 +132,26 @@ impl Writer {
 
     /// How long to wait for a request; `None` where nothing else is due.
     fn wait(&self) -> Option<Duration> {
-        if self.rolled_back || self.queue.failed() {
+        if self.queue.rolled_back() || self.queue.failed() {
             return None;
         }
         if !self.kept.is_empty() || self.doubt.is_some() || self.anchor_failed || !self.connected {
             return Some(RETRY);
         }
-        let since = self.clock.monotonic().saturating_sub(self.signed.at);
-        (self.signed.size < self.signed.log_size)
-            .then(|| self.options.checkpoint_every.saturating_sub(since))
+        let now = self.clock.monotonic();
+        let since = now.saturating_sub(self.signed.at);
+        let expire = EXPIRE.saturating_sub(now.saturating_sub(self.expired));
+        let unsigned = self.signed.size < self.signed.log_size;
+        let checkpoint = unsigned.then(|| self.options.checkpoint_every.saturating_sub(since));
+        Some(checkpoint.map_or(expire, |checkpoint| checkpoint.min(expire)))
     }
 
     fn serve(&mut self, requests: Vec<Request>) {
         if requests.is_empty() {
             return;
         }
-        if self.rolled_back {
-            return self.fail_all(requests, &LedgerError::RolledBack);
+        if self.queue.rolled_back() {
+            return self.while_rolled_back(requests);
         }
         if self.queue.failed() || !self.connect() {
             return self.fail_all(requests, &LedgerError::Unavailable);
@@ -183,6 +190,7 @@ impl Writer {
                 Request::Act {
                     which, act, draft, ..
                 } => Said::Act(Box::new(plan.act(which, act, draft)?)),
+                Request::AcceptRollback { .. } => Said::Append(Err(LedgerError::NotRolledBack)),
                 Request::Checkpoint { .. } => Said::Checkpoint,
             });
         }
@@ -221,6 +229,53 @@ impl Writer {
         Ok(said)
     }
 
+    /// Nothing is done on a store that is behind its anchor, until an operator
+    /// accepts that; what waits behind the acceptance is served.
+    fn while_rolled_back(&mut self, requests: Vec<Request>) {
+        let mut requests = requests.into_iter();
+        while let Some(request) = requests.next() {
+            let Request::AcceptRollback { draft, then, reply } = request else {
+                self.fail_all(vec![request], &LedgerError::RolledBack);
+                continue;
+            };
+            let accepted = self.accept_rollback(*draft, &then);
+            let admits = accepted.is_ok();
+            answers::send(reply, accepted);
+            if admits {
+                return self.serve(requests.collect());
+            }
+        }
+    }
+
+    fn accept_rollback(
+        &mut self,
+        draft: Draft,
+        then: &[(Draft, InForce)],
+    ) -> Result<(Position, Epochs), LedgerError> {
+        if self.queue.failed() || !self.connect() {
+            return Err(LedgerError::Unavailable);
+        }
+        let accepted = accept(
+            &mut self.store,
+            &self.options,
+            self.clock.as_ref(),
+            draft,
+            then,
+        );
+        let (place, epochs) = accepted.map_err(|error| {
+            tracing::error!(%error, "the rollback was not accepted");
+            self.connected = false;
+            LedgerError::Unavailable
+        })?;
+        tracing::warn!("an operator accepted that the ledger was rolled back");
+        if let Ok(size) = self.store.log_size() {
+            self.signed.log_size = size;
+        }
+        self.queue.enlist(self.store.incarnation());
+        self.queue.set_rolled_back(false);
+        Ok((place, epochs))
+    }
+
     fn probe(&self, point: Point) -> Result<(), StoreError> {
         match &self.options.probe {
             Some(probe) => Ok(probe.at(point)?),
@@ -230,7 +285,7 @@ impl Writer {
 
     /// What is due beside requests.
     fn upkeep(&mut self, last: bool) {
-        if self.rolled_back || self.queue.failed() {
+        if self.queue.rolled_back() || self.queue.failed() {
             return;
         }
         let now = self.clock.monotonic();
@@ -245,11 +300,21 @@ impl Writer {
             self.tried = now;
             self.cut_checkpoint();
         }
+        if self.connected && now.saturating_sub(self.expired) >= EXPIRE {
+            match self.store.expire_answers(self.clock.wall_us()) {
+                // What is left goes with the next look.
+                Ok(true) => {}
+                Ok(false) => self.expired = now,
+                Err(error) => self.lost(&error),
+            }
+        }
         let wal_bytes = self.store.wal_bytes();
         self.backfill.wal_grew(wal_bytes, self.options.wal_bytes);
         if wal_bytes >= self.options.wal_bytes && self.connected {
             // At twice its bound the writer waits rather than let it grow.
-            let wait = wal_bytes >= self.options.wal_bytes.saturating_mul(2);
+            // Not for one who reads long, since that wait would be for nothing.
+            let wait = wal_bytes >= self.options.wal_bytes.saturating_mul(2)
+                && !self.store.read_at_length();
             let turn = self.backfill.turn(wait);
             let reset = turn.map_or(Ok(()), |_turn| self.store.reset_wal(wait));
             if let Err(error) = reset {

@@ -1,0 +1,134 @@
+//! Settled answers are kept for a while: with the settlement, within bounds,
+//! for their own execution.
+
+mod support;
+
+use std::time::Duration;
+
+use countersign_evidence::CallId;
+use countersign_ledger::{AnswerBounds, Clock as _, Kept, Ledger, Verdict};
+use support::{Fixture, call, not_sent, refused, reserve, succeeded, unanswered, verify};
+
+fn kept(fixture: &Fixture, text: &str, for_s: u64) -> Kept {
+    let keep = Duration::from_secs(for_s);
+    Kept {
+        bytes: text.as_bytes().to_vec(),
+        expires_us: fixture.clock.wall_us() + i64::try_from(keep.as_micros()).unwrap(),
+    }
+}
+
+/// What is kept of a call, as text.
+fn found(fixture: &Fixture, ledger: &Ledger, call: &str) -> Option<String> {
+    let call = CallId::new(call).unwrap();
+    let kept = ledger.kept_answer(&call, fixture.clock.wall_us()).unwrap();
+    kept.map(|kept| String::from_utf8(kept.bytes).unwrap())
+}
+
+fn run(fixture: &Fixture, ledger: &Ledger, name: &str, answer: &str, for_s: u64) {
+    let token = reserve(ledger, &call(name, Some(name)));
+    let keep = Some(kept(fixture, answer, for_s));
+    ledger
+        .settle_keeping(token, succeeded(), keep)
+        .wait()
+        .unwrap();
+}
+
+#[test]
+fn an_answer_is_kept_with_its_settlement_until_its_time_is_up_and_through_a_restart() {
+    let fixture = Fixture::new();
+    let ledger = fixture.open();
+    run(&fixture, &ledger, "a", "answer", 60);
+    assert_eq!(found(&fixture, &ledger, "a").as_deref(), Some("answer"));
+    assert_eq!(found(&fixture, &ledger, "b"), None);
+    let verdict = |name| {
+        let mut again = call(name, Some("a"));
+        again.earlier = None;
+        ledger.refuse(again.attempt(), None).wait().unwrap()
+    };
+    let replay = match verdict("again") {
+        Verdict::Refused(refused) => *refused,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(replay.code.as_str(), "replay");
+    assert!(replay.answer_until_us.is_some(), "a replay says so");
+    ledger.stop().unwrap();
+    drop(ledger);
+
+    let ledger = fixture.open();
+    assert_eq!(found(&fixture, &ledger, "a").as_deref(), Some("answer"));
+    fixture.clock.advance(Duration::from_secs(61));
+    assert_eq!(found(&fixture, &ledger, "a"), None);
+    let mut again = call("late", Some("a"));
+    again.earlier = None;
+    let replay = refused(ledger.refuse(again.attempt(), None).wait().unwrap());
+    assert_eq!(replay.answer_until_us, None);
+    verify(&ledger);
+}
+
+#[test]
+fn what_did_not_settle_with_an_answer_keeps_none() {
+    let fixture = Fixture::new();
+    let ledger = fixture.open();
+    for (name, settlement) in [("a", not_sent()), ("b", unanswered())] {
+        let token = reserve(&ledger, &call(name, Some(name)));
+        let keep = Some(kept(&fixture, "answer", 60));
+        ledger
+            .settle_keeping(token, settlement, keep)
+            .wait()
+            .unwrap();
+        assert_eq!(found(&fixture, &ledger, name), None, "{name}");
+    }
+    verify(&ledger);
+}
+
+#[test]
+fn the_first_to_expire_makes_room_in_number_and_in_bytes_and_no_outcome_is_in_the_way() {
+    let mut fixture = Fixture::new();
+    fixture.options.answers = AnswerBounds {
+        count: 3,
+        bytes: 100,
+    };
+    let ledger = fixture.open();
+    for name in ["a", "b", "c", "d"] {
+        run(&fixture, &ledger, name, "1234567890", 60);
+    }
+    let held = |ledger: &Ledger| {
+        let names = ["a", "b", "c", "d", "e", "f"];
+        let held = names
+            .into_iter()
+            .filter(|name| found(&fixture, ledger, name).is_some());
+        held.collect::<String>()
+    };
+    assert_eq!(held(&ledger), "bcd");
+    run(&fixture, &ledger, "e", &"x".repeat(85), 60);
+    assert_eq!(held(&ledger), "de", "95 bytes of 100");
+    run(&fixture, &ledger, "f", &"x".repeat(101), 60);
+    assert_eq!(held(&ledger), "de", "one that never fits drops nobody");
+    let (count, bytes): (i64, i64) = fixture
+        .sql()
+        .query_row("SELECT count, bytes FROM answers_kept", [], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+        .unwrap();
+    assert_eq!((count, bytes), (2, 95), "the total is that of the rows");
+    verify(&ledger);
+}
+
+#[test]
+fn expired_answers_leave_the_database_with_later_groups() {
+    let fixture = Fixture::new();
+    let ledger = fixture.open();
+    for number in 0..200 {
+        run(&fixture, &ledger, &format!("old-{number}"), "answer", 1);
+    }
+    fixture.clock.advance(Duration::from_secs(2));
+    for number in 0..4 {
+        run(&fixture, &ledger, &format!("new-{number}"), "answer", 60);
+    }
+    ledger.stop().unwrap();
+    let rows: i64 = fixture
+        .sql()
+        .query_row("SELECT count(*) FROM answers", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(rows, 4, "each group takes more away than it brings");
+}
