@@ -15,6 +15,7 @@
 
 #![forbid(unsafe_code)]
 
+mod answers;
 mod archive;
 mod catalog;
 pub mod config;
@@ -33,5 +34,6 @@ mod state;
 mod suppressed;
 mod upstream;
 
+pub use answers::AnswersKeyError;
 pub use archive::Archive;
 pub use start::{Ended, Prepared, StartError, prepare};

@@ -174,6 +174,7 @@ mod tests {
 
     fn limits() -> Arc<Limits> {
         Arc::new(Limits::new(config::Limits {
+            task_timeout: Duration::from_secs(1),
             calls: 3,
             calls_per_server: 2,
             calls_per_agent: 2,

@@ -14,32 +14,36 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_engine::{CacheSettings, Engine, EngineError, Profiles, Settings};
+use countersign_evidence::LogId;
 use countersign_evidence::key::{SigningKey, VerifyingKey};
 use countersign_evidence::keyfile::{self, KeyFileError};
-use countersign_evidence::{Draft, Kind, LogId};
-use countersign_ledger::{Epochs, InForce, Ledger, LedgerError, OpenError, Options};
+use countersign_ledger::{AnswerBounds, Epochs, Ledger, LedgerError, OpenError, Options};
 use countersign_policy::{Bundle, PolicySet};
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
+use crate::answers::{Answers, AnswersKeyError};
 use crate::archive::Archive;
 use crate::catalog::Catalog;
 use crate::config::{self, Config};
 use crate::environment::{Environment, NoRandomness, hex};
 use crate::export::Source;
+use crate::front::tasks::{self, Observed};
 use crate::front::{Allowed, listener, router};
 use crate::identity::{Identities, Tokens, TokensError};
 use crate::limits::Limits;
 use crate::operator;
 use crate::session::Sessions;
 use crate::shutdown::Running;
-use crate::state::{Decisions, Gateway, Server};
+use crate::state::{Decisions, Gateway, Server, in_force};
 use crate::suppressed::Suppressed;
 use crate::upstream::Upstream;
 
 /// How often counted attempts are written.
 const SUPPRESSED_EVERY: Duration = Duration::from_secs(10);
+/// How often tasks are looked for whose time is up.
+const TASKS_EVERY: Duration = Duration::from_secs(1);
 /// How often the token file is looked at.
 const TOKENS_EVERY: Duration = Duration::from_secs(1);
 
@@ -89,6 +93,14 @@ pub enum StartError {
     /// The archive cannot be written.
     #[error("the archive cannot be written: {0}")]
     Archive(#[source] std::io::Error),
+    /// The key that seals answers cannot be used.
+    #[error("the key `{}`: {source}", path.display())]
+    AnswersKey {
+        /// The file.
+        path: std::path::PathBuf,
+        /// Why.
+        source: AnswersKeyError,
+    },
     /// TLS cannot be set up.
     #[error("TLS cannot be set up: {0}")]
     Tls(#[from] rustls::Error),
@@ -154,7 +166,16 @@ pub async fn prepare(config: Config, environment: Environment) -> Result<Prepare
     let listener = TcpListener::bind(config.listen).await.map_err(refused)?;
     let address = listener.local_addr().map_err(refused)?;
     let (key, verifying) = key(&config.store, &environment)?;
-    let options = Options::new(config.store.path.clone(), config.store.anchor.clone());
+    let answers =
+        Answers::open(&config.answers, &environment).map_err(|source| StartError::AnswersKey {
+            path: config.answers.key.clone(),
+            source,
+        })?;
+    let mut options = Options::new(config.store.path.clone(), config.store.anchor.clone());
+    options.answers = AnswerBounds {
+        count: config.answers.most,
+        bytes: config.answers.all_bytes,
+    };
     let ledger = Ledger::open_sqlite(options, Arc::clone(&environment.clock), key)?;
     let archive = Archive::new(config.store.archive.clone());
     for profile in profiles.iter() {
@@ -189,6 +210,9 @@ pub async fn prepare(config: Config, environment: Environment) -> Result<Prepare
         servers,
         suppressed: Suppressed::default(),
         running: Running::new(hurry),
+        answers,
+        tasks: Observed::default(),
+        task_timeout: config.limits.task_timeout,
         ledger,
         environment,
     });
@@ -239,7 +263,7 @@ impl Prepared {
         let operators = tokio::spawn(operator::serve(
             operator,
             source,
-            gateway.environment.clone(),
+            Arc::clone(&gateway),
             draining.clone(),
         ));
         let chores = tokio::spawn(chores(Arc::clone(&gateway)));
@@ -353,19 +377,10 @@ async fn first_entries(
     profiles: &Profiles,
     policies: &PolicySet,
 ) -> Result<Epochs, LedgerError> {
-    let start = Draft::new(Kind::Start, environment.now());
-    ledger.append(start, InForce::Unchanged).await?;
-    for profile in profiles.iter() {
-        let mut loaded = Draft::new(Kind::ProfileLoaded, environment.now());
-        loaded.profile = Some(profile.id().to_string());
-        loaded.world = Some(profile.world().to_owned());
-        loaded.component = Some(profile.component_digest());
-        ledger.append(loaded, InForce::Unchanged).await?;
+    let mut epochs = Epochs::default();
+    for (draft, in_force) in in_force(environment, profiles, policies) {
+        (_, epochs) = ledger.append(draft, in_force).await?;
     }
-    let mut loaded = Draft::new(Kind::PolicyLoaded, environment.now());
-    loaded.policy_digest = Some(policies.digest());
-    loaded.evaluator = Some(PolicySet::evaluator().to_owned());
-    let (_, epochs) = ledger.append(loaded, InForce::Policy).await?;
     Ok(epochs)
 }
 
@@ -373,11 +388,13 @@ async fn first_entries(
 async fn chores(gateway: Arc<Gateway>) {
     let mut suppressed = tokio::time::interval(SUPPRESSED_EVERY);
     let mut tokens = tokio::time::interval(TOKENS_EVERY);
+    let mut overdue = tokio::time::interval(TASKS_EVERY);
     loop {
         tokio::select! {
             _ = suppressed.tick() => {
                 gateway.suppressed.write(&gateway.ledger, gateway.environment.now()).await;
             }
+            _ = overdue.tick() => tasks::end_overdue(&gateway).await,
             _ = tokens.tick() => {
                 if let Identities::Tokens(tokens) = &gateway.identities {
                     match tokens.refresh() {

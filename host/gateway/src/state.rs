@@ -9,9 +9,11 @@ use countersign_evidence::{Draft, Kind, ServerName};
 use countersign_ledger::{Epochs, InForce, Ledger};
 use countersign_policy::PolicySet;
 
+use crate::answers::Answers;
 use crate::catalog::{Catalog, Listing, Looked, Need};
 use crate::config::Required;
 use crate::environment::Environment;
+use crate::front::tasks::Observed;
 use crate::identity::Identities;
 use crate::limits::Limits;
 use crate::session::Sessions;
@@ -25,6 +27,10 @@ pub(crate) struct Gateway {
     pub(crate) environment: Environment,
     pub(crate) profiles: Profiles,
     pub(crate) ledger: Ledger,
+    pub(crate) answers: Answers,
+    pub(crate) tasks: Observed,
+    /// How long a task may stay open.
+    pub(crate) task_timeout: std::time::Duration,
     pub(crate) decisions: Decisions,
     pub(crate) identities: Identities,
     pub(crate) sessions: Sessions,
@@ -79,7 +85,35 @@ impl Decisions {
     }
 }
 
+/// The entries that say what a gateway decides by, from its start on.
+pub(crate) fn in_force(
+    environment: &Environment,
+    profiles: &Profiles,
+    policies: &PolicySet,
+) -> Vec<(Draft, InForce)> {
+    let now = environment.now();
+    let mut entries = vec![(Draft::new(Kind::Start, now), InForce::Unchanged)];
+    for profile in profiles.iter() {
+        let mut loaded = Draft::new(Kind::ProfileLoaded, now);
+        loaded.profile = Some(profile.id().to_string());
+        loaded.world = Some(profile.world().to_owned());
+        loaded.component = Some(profile.component_digest());
+        entries.push((loaded, InForce::Unchanged));
+    }
+    let mut loaded = Draft::new(Kind::PolicyLoaded, now);
+    loaded.policy_digest = Some(policies.digest());
+    loaded.evaluator = Some(PolicySet::evaluator().to_owned());
+    entries.push((loaded, InForce::Policy));
+    entries
+}
+
 impl Gateway {
+    /// The entries that say what this gateway decides by.
+    pub(crate) fn in_force(&self) -> Vec<(Draft, InForce)> {
+        let basis = self.decisions.current();
+        in_force(&self.environment, &self.profiles, &basis.policies)
+    }
+
     /// The server of that name; without a name the only one there is.
     pub(crate) fn server(&self, name: Option<&str>) -> Option<&Arc<Server>> {
         match name {

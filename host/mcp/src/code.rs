@@ -96,6 +96,18 @@ pub enum ErrorCode {
     /// A profile trapped, or contradicted what the host computed.
     ProfileFault,
 
+    // Fetching an answer.
+    /// No execution of this agent has that name.
+    ExecutionUnknown,
+    /// The answer is not kept, or not any more.
+    AnswerNotRetained,
+
+    // Asking for a task.
+    /// No task of this agent has that id.
+    TaskUnknown,
+    /// The upstream did not answer about the task.
+    TaskUnanswered,
+
     // After the reservation.
     /// The upstream cannot be reached, and no byte of the call was sent.
     UpstreamUnavailable,
@@ -154,6 +166,10 @@ impl ErrorCode {
             Self::LedgerRolledBack => "ledger-rolled-back",
             Self::EntryTooLong => "entry-too-long",
             Self::ProfileFault => "profile-fault",
+            Self::ExecutionUnknown => "execution-unknown",
+            Self::AnswerNotRetained => "answer-not-retained",
+            Self::TaskUnknown => "task-unknown",
+            Self::TaskUnanswered => "task-unanswered",
             Self::UpstreamUnavailable => "upstream-unavailable",
             Self::OutcomeUnknown => "outcome-unknown",
             Self::SettlementFailed => "settlement-failed",
@@ -207,6 +223,10 @@ impl ErrorCode {
             Self::LedgerRolledBack => -31073,
             Self::EntryTooLong => -31075,
             Self::ProfileFault => -31074,
+            Self::ExecutionUnknown => -31076,
+            Self::AnswerNotRetained => -31077,
+            Self::TaskUnknown => -31078,
+            Self::TaskUnanswered => -31079,
             Self::UpstreamUnavailable => -31080,
             Self::OutcomeUnknown => -31081,
             Self::SettlementFailed => -31082,
@@ -292,6 +312,10 @@ impl ErrorCode {
             Self::LedgerRolledBack => "the ledger was rolled back, and nothing is admitted",
             Self::EntryTooLong => "what would be recorded is too long, and nothing was sent",
             Self::ProfileFault => "the profile failed on this message",
+            Self::ExecutionUnknown => "no execution of this agent has this name",
+            Self::AnswerNotRetained => "the answer is not kept, or not any more",
+            Self::TaskUnknown => "no task of this agent has this id",
+            Self::TaskUnanswered => "the server did not answer about the task",
             Self::UpstreamUnavailable => "the server is unavailable, and the call was not sent",
             Self::OutcomeUnknown => "the call may have run, and no authoritative answer came",
             Self::SettlementFailed => "the call was answered, and the outcome is not recorded yet",
@@ -316,7 +340,7 @@ pub const fn refused_as(classification: Classification) -> Option<ErrorCode> {
     }
 }
 
-const OWN: [ErrorCode; 40] = [
+const OWN: [ErrorCode; 44] = [
     ErrorCode::Unauthenticated,
     ErrorCode::HostNotAllowed,
     ErrorCode::OriginNotAllowed,
@@ -353,6 +377,10 @@ const OWN: [ErrorCode; 40] = [
     ErrorCode::LedgerRolledBack,
     ErrorCode::EntryTooLong,
     ErrorCode::ProfileFault,
+    ErrorCode::ExecutionUnknown,
+    ErrorCode::AnswerNotRetained,
+    ErrorCode::TaskUnknown,
+    ErrorCode::TaskUnanswered,
     ErrorCode::UpstreamUnavailable,
     ErrorCode::OutcomeUnknown,
     ErrorCode::SettlementFailed,

@@ -20,6 +20,7 @@ mod problem;
 mod revision;
 pub mod server;
 pub mod sse;
+pub mod task;
 pub mod tools;
 
 pub use answer::{Answer, RECEIPT, Verdict};

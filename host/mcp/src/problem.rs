@@ -46,6 +46,8 @@ pub struct Problem {
     pub retry_after_ms: Option<u32>,
     /// The version that was asked for and is not spoken.
     pub requested_version: Option<String>,
+    /// Until when the settled answer can be fetched, where it is kept.
+    pub answer_until: Option<String>,
     /// A receipt for what was recorded, as JSON.
     pub receipt: Option<Vec<u8>>,
 }
@@ -68,6 +70,7 @@ impl Problem {
             refusal: None,
             retry_after_ms: None,
             requested_version: None,
+            answer_until: None,
             receipt: None,
         }
     }
@@ -142,6 +145,9 @@ impl Problem {
             data = data
                 .texts("supported", Revision::ALL.map(Revision::as_str))
                 .text_or_null("requested", self.requested_version.as_deref());
+        }
+        if let Some(until) = &self.answer_until {
+            data = data.text("answer_until", until);
         }
         if let Some(receipt) = &self.receipt {
             data = data.raw(crate::RECEIPT, receipt);

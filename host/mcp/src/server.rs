@@ -48,9 +48,14 @@ impl Identity {
 /// The result of `initialize`.
 #[must_use]
 pub fn initialized(revision: Revision, identity: Identity) -> Vec<u8> {
+    let capabilities: &[u8] = if revision.has_tasks() {
+        br#"{"tools":{},"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}}"#
+    } else {
+        br#"{"tools":{}}"#
+    };
     Object::new()
         .text("protocolVersion", revision.as_str())
-        .raw("capabilities", br#"{"tools":{}}"#)
+        .raw("capabilities", capabilities)
         .raw("serverInfo", &identity.object())
         .finish()
 }
@@ -120,11 +125,15 @@ mod tests {
     }
 
     #[test]
-    fn the_gateway_names_itself_and_offers_tools_alone() {
+    fn the_gateway_names_itself_and_offers_tools_and_tasks_where_there_are_some() {
         let text = String::from_utf8(initialized(Revision::R2025_06_18, IDENTITY)).unwrap();
         assert_eq!(
             text,
             r#"{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"countersign","version":"0"}}"#
+        );
+        let text = String::from_utf8(initialized(Revision::R2025_11_25, IDENTITY)).unwrap();
+        assert!(
+            text.contains(r#""tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}"#)
         );
         let text = String::from_utf8(discovered(IDENTITY)).unwrap();
         assert!(text.contains(

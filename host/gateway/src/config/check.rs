@@ -11,7 +11,9 @@ use http::{HeaderName, HeaderValue, Uri};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 
-use super::{Config, ConfigError, Identity, Limits, Profiles, Required, Secret, Server, Store};
+use super::{
+    Answers, Config, ConfigError, Identity, Limits, Profiles, Required, Secret, Server, Store,
+};
 use super::{Transport, file};
 
 type Checked<T> = Result<T, ConfigError>;
@@ -21,7 +23,9 @@ pub(super) fn config(file: file::File, folder: &Path) -> Checked<Config> {
         ConfigError::new("`listen` is no address and port")
             .help("write an IP address and a port, like `127.0.0.1:7400`")
     })?;
+    let store = store(file.store, folder)?;
     Ok(Config {
+        answers: answers(&file.executions, &file.limits, &store, folder),
         listen,
         hosts: file
             .hosts
@@ -30,7 +34,7 @@ pub(super) fn config(file: file::File, folder: &Path) -> Checked<Config> {
             .collect(),
         origins: file.origins,
         identity: identity(file.identity, listen.ip(), folder)?,
-        store: store(file.store, folder)?,
+        store,
         policies: file.policy.folder.map(|path| folder.join(path)),
         profiles: profiles(file.profile, folder)?,
         required: match file.executions.required {
@@ -105,6 +109,32 @@ fn profiles(profile: file::Profile, folder: &Path) -> Checked<Profiles> {
     })
 }
 
+/// A quarter of an hour.
+const RETAIN_ANSWERS_S: u64 = 900;
+
+fn answers(
+    executions: &file::Executions,
+    limits: &file::Limits,
+    store: &Store,
+    folder: &Path,
+) -> Answers {
+    let key = match &executions.answers_key {
+        Some(path) => folder.join(path),
+        None => {
+            let mut name = store.path.clone().into_os_string();
+            name.push(".answers-key");
+            name.into()
+        }
+    };
+    Answers {
+        keep_for: Duration::from_secs(executions.retain_answers.unwrap_or(RETAIN_ANSWERS_S)),
+        key,
+        most_bytes: limits.answer_bytes.unwrap_or(1 << 20),
+        most: limits.answers.unwrap_or(10_000),
+        all_bytes: limits.answers_bytes.unwrap_or(64 << 20),
+    }
+}
+
 fn limits(given: &file::Limits) -> Checked<Limits> {
     let at_least_one = |name: &str, value: Option<usize>, default: usize| match value {
         Some(0) => Err(ConfigError::new(format!(
@@ -127,6 +157,7 @@ fn limits(given: &file::Limits) -> Checked<Limits> {
         burst: rate("burst", given.burst, 1_000)?,
         sessions: at_least_one("sessions", given.sessions, 10_000)?,
         connections: at_least_one("connections", given.connections, 4_096)?,
+        task_timeout: ms(given.task_timeout_ms, 86_400_000),
         body_timeout: ms(given.body_timeout_ms, 30_000),
         drain: ms(given.drain_ms, 30_000),
     })

@@ -85,6 +85,8 @@ pub(super) struct ProfileFile {
 pub(super) struct Executions {
     #[serde(default)]
     pub(super) required: Required,
+    pub(super) retain_answers: Option<u64>,
+    pub(super) answers_key: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Default, Deserialize)]
@@ -106,6 +108,10 @@ pub(super) struct Limits {
     pub(super) burst: Option<u32>,
     pub(super) sessions: Option<usize>,
     pub(super) connections: Option<usize>,
+    pub(super) answers: Option<u64>,
+    pub(super) answers_bytes: Option<u64>,
+    pub(super) answer_bytes: Option<usize>,
+    pub(super) task_timeout_ms: Option<u64>,
     pub(super) body_timeout_ms: Option<u64>,
     pub(super) drain_ms: Option<u64>,
 }

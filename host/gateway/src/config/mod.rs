@@ -42,6 +42,8 @@ pub struct Config {
     pub profiles: Profiles,
     /// Which calls need an `execution_id`.
     pub required: Required,
+    /// Which settled answers are kept, and for how long.
+    pub answers: Answers,
     /// Bounds.
     pub limits: Limits,
     /// The upstreams, at least one, by name.
@@ -97,6 +99,21 @@ pub enum Required {
     Always,
 }
 
+/// Which settled answers are kept, and for how long.
+#[derive(Clone, Debug)]
+pub struct Answers {
+    /// How long; zero keeps none.
+    pub keep_for: Duration,
+    /// The key that seals them; made where there is none.
+    pub key: PathBuf,
+    /// Bytes of one; a larger one is not kept.
+    pub most_bytes: usize,
+    /// How many, of all agents.
+    pub most: u64,
+    /// Bytes of all of them.
+    pub all_bytes: u64,
+}
+
 /// Bounds; each is refused with a code when it is met.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -114,6 +131,8 @@ pub struct Limits {
     pub sessions: usize,
     /// Connections open at once.
     pub connections: usize,
+    /// How long a task may stay open, from its call on.
+    pub task_timeout: Duration,
     /// How long a body may take to arrive.
     pub body_timeout: Duration,
     /// How long calls in flight may take to end at shutdown.

@@ -6,7 +6,7 @@ use countersign_mcp::headers::SESSION_ID;
 use countersign_mcp::{ErrorCode, Problem, Revision, client, envelope, server};
 use http::HeaderValue;
 
-use super::respond;
+use super::{fetch, respond, tasks};
 use crate::catalog::Need;
 use crate::delivery::Reply;
 use crate::pipeline::{Arrival, unread, unread_because};
@@ -26,6 +26,10 @@ pub(super) async fn answer(
         "initialize" if sessions => return initialize(gateway, arrival, request).await,
         "ping" if sessions => b"{}".to_vec(),
         "server/discover" if !sessions => server::discovered(IDENTITY),
+        fetch::METHOD => return fetch::answer(gateway, arrival, revision, request).await,
+        "tasks/get" | "tasks/result" | "tasks/cancel" | "tasks/list" if revision.has_tasks() => {
+            return tasks::answer(gateway, arrival, request).await;
+        }
         "tools/list" => match list(gateway, &arrival, revision, request).await {
             Ok(result) => result,
             Err(problem) => {

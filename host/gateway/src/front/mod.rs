@@ -5,11 +5,13 @@
 
 mod accept;
 mod body;
+mod fetch;
 mod guard;
 pub(crate) mod listener;
 mod methods;
 mod post;
 mod respond;
+pub(crate) mod tasks;
 
 use std::sync::Arc;
 

@@ -325,6 +325,7 @@ impl Received {
             context,
             transport: call.transport,
             bound,
+            opened_by: self.arrival.call_id.clone(),
             cancel: claim.as_ref().map(Claim::cancel).unwrap_or_default(),
             arrival: self.arrival,
         };

@@ -199,6 +199,32 @@ pub struct Status {
     pub rolled_back: bool,
 }
 
+/// `/v1/ledger/backup`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Backup {
+    /// Where the copy goes: an absolute path at which there is nothing yet.
+    pub file: String,
+}
+
+/// A backup that was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BackedUp {
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// `/v1/ledger/rollback/accept`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AcceptRollback {
+    /// Why, in the operator's words; 1 to 4,096 bytes.
+    pub reason: String,
+    /// SHA-256 of the evidence that was looked at, `sha256:` and hex.
+    #[serde(default)]
+    pub evidence: Option<String>,
+}
+
 /// Why something was not done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message} ({code})")]

@@ -4,17 +4,24 @@
 //! stopped one both ask here, so that they cannot answer differently. Who the
 //! operator is was settled before: a [`Desk`] belongs to one.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use countersign_canon::{Digest, Outcome};
 use countersign_evidence::{
     self as evidence, CallId, Draft, Entry, ExecutionId, Kind, RefusalCode, Resolution,
 };
 use countersign_ledger::{
-    Act, Execution, Ledger, Selection, Standing, Which as Meant, explain, late_answer,
+    Act, BackupError, Execution, Ledger, Selection, Standing, Which as Meant, explain, late_answer,
     parse_outcome,
 };
 
-use super::api::{Abandon, Explained, List, Listed, Refused, Resolve, Row, Shown, Status, Which};
+use super::api::{
+    Abandon, AcceptRollback, BackedUp, Backup, Explained, List, Listed, Place, Refused, Resolve,
+    Row, Shown, Status, Which,
+};
 use crate::environment::Environment;
+use crate::state::Gateway;
 
 /// Executions on one page, where nothing else is asked for, and at most.
 const PAGE: usize = 100;
@@ -33,6 +40,8 @@ pub(super) struct Desk {
     pub(super) environment: Environment,
     /// Who asks, as the log will have it.
     pub(super) operator: String,
+    /// The gateway that runs, if one does.
+    pub(super) gateway: Option<Arc<Gateway>>,
 }
 
 impl Desk {
@@ -45,6 +54,36 @@ impl Desk {
             incarnation: self.ledger.incarnation().get(),
             rolled_back: self.ledger.rolled_back(),
         })
+    }
+
+    pub(super) async fn backup(&self, asked: Backup) -> Result<BackedUp, Refused> {
+        let file = PathBuf::from(asked.file);
+        if !file.is_absolute() {
+            return Err(Refused::malformed("`file` is an absolute path"));
+        }
+        let ledger = self.ledger.clone();
+        let copied = tokio::task::spawn_blocking(move || ledger.backup(&file)).await;
+        let refused = |error: &dyn std::fmt::Display| Refused {
+            code: BackupError::CODE.to_owned(),
+            message: error.to_string(),
+        };
+        match copied {
+            Ok(Ok(bytes)) => Ok(BackedUp { bytes }),
+            Ok(Err(error)) => Err(refused(&error)),
+            Err(error) => Err(refused(&error)),
+        }
+    }
+
+    pub(super) async fn accept_rollback(&self, asked: AcceptRollback) -> Result<Place, Refused> {
+        let draft = self.draft(Kind::Rollback, &asked.reason, asked.evidence.as_deref())?;
+        // What is in force stands in the log before anything is admitted.
+        let first = self.gateway.as_ref().map(|gateway| gateway.in_force());
+        let first = first.unwrap_or_default();
+        let (place, epochs) = self.ledger.accept_rollback(draft, first).await?;
+        if let Some(gateway) = &self.gateway {
+            gateway.decisions.adopt(epochs);
+        }
+        Ok((&place).into())
     }
 
     pub(super) async fn list(&self, asked: List) -> Result<Listed, Refused> {

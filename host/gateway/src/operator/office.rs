@@ -3,7 +3,10 @@
 
 use std::path::PathBuf;
 
-use super::api::{Abandon, Explained, List, Listed, Resolve, Row, Shown, Status, Which};
+use super::api::{
+    Abandon, AcceptRollback, BackedUp, Backup, Explained, List, Listed, Place, Resolve, Row, Shown,
+    Status, Which,
+};
 use super::client::{OperatorError, ask, reach, runtime};
 use super::desk::Desk;
 use super::{SOCKET, by_uid};
@@ -61,11 +64,24 @@ impl Office {
                     ledger: source.ledger,
                     environment: environment.clone(),
                     operator: by_uid(environment.user),
+                    gateway: None,
                 }))
             }
             Err(error) => return Err(error),
         };
         Ok(Self { runtime, kind })
+    }
+
+    /// Whether a gateway runs on that store.
+    ///
+    /// # Errors
+    /// [`OperatorError`].
+    pub fn runs(store: &Store) -> Result<bool, OperatorError> {
+        match runtime()?.block_on(reach(&store.operator.join(SOCKET))) {
+            Ok(_) => Ok(true),
+            Err(OperatorError::NotRunning { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// Whether a gateway answers, and not a store that this process opened.
@@ -91,6 +107,10 @@ impl Office {
     questions! {
         /// How the ledger stands.
         status(()) -> Status, "/v1/ledger/status";
+        /// Copies the database into a new file.
+        backup(Backup) -> BackedUp, "/v1/ledger/backup";
+        /// Admits again on a ledger that is behind its anchor.
+        accept_rollback(AcceptRollback) -> Place, "/v1/ledger/rollback/accept";
         /// One page of open executions.
         list(List) -> Listed, "/v1/executions/list";
         /// One execution with its entries.

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::State;
@@ -21,11 +22,12 @@ use thiserror::Error;
 use tokio::net::UnixListener;
 use tokio::sync::{mpsc, watch};
 
-use super::api::{Abandon, List, Refused, Resolve, Which};
+use super::api::{Abandon, AcceptRollback, Backup, List, Refused, Resolve, Which};
 use super::desk::Desk;
 use super::{SOCKET, by_uid, from_text};
 use crate::environment::Environment;
 use crate::export::{self, Source};
+use crate::state::Gateway;
 
 /// Chunks of a bundle that wait for a slow reader.
 const MOST_CHUNKS: usize = 16;
@@ -100,6 +102,7 @@ impl Drop for Listening {
 struct Serving {
     source: Source,
     environment: Environment,
+    gateway: Arc<Gateway>,
 }
 
 /// Who asks, as the kernel vouches for it.
@@ -110,13 +113,15 @@ struct Peer(String);
 pub(crate) async fn serve(
     listening: Listening,
     source: Source,
-    environment: Environment,
+    gateway: Arc<Gateway>,
     mut draining: watch::Receiver<bool>,
 ) {
+    let environment = gateway.environment.clone();
     let owner = environment.user;
     let router = router(Serving {
         source,
         environment,
+        gateway,
     });
     loop {
         let stream = tokio::select! {
@@ -176,6 +181,8 @@ macro_rules! questions {
 
 questions! {
     "/v1/ledger/status" () => status,
+    "/v1/ledger/backup" Backup => backup,
+    "/v1/ledger/rollback/accept" AcceptRollback => accept_rollback,
     "/v1/executions/list" List => list,
     "/v1/executions/show" Which => show,
     "/v1/executions/explain" Which => explain,
@@ -196,6 +203,7 @@ impl Serving {
             ledger: self.source.ledger.clone(),
             environment: self.environment.clone(),
             operator: peer.0,
+            gateway: Some(Arc::clone(&self.gateway)),
         }
     }
 }
@@ -221,7 +229,9 @@ fn refusal(error: Refused) -> Response {
     let status = match error.code.as_str() {
         Refused::CODE => StatusCode::BAD_REQUEST,
         "execution-unknown" => StatusCode::NOT_FOUND,
-        "execution-state" | "execution-fenced" => StatusCode::CONFLICT,
+        "execution-state" | "execution-fenced" | "ledger-not-rolled-back" | "ledger-backup" => {
+            StatusCode::CONFLICT
+        }
         "overloaded" => StatusCode::TOO_MANY_REQUESTS,
         _ => StatusCode::SERVICE_UNAVAILABLE,
     };
@@ -239,6 +249,7 @@ async fn export(
     State(Serving {
         source,
         environment,
+        ..
     }): State<Serving>,
     body: String,
 ) -> Response {

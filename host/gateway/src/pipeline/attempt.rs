@@ -41,6 +41,9 @@ pub(crate) struct Attempt {
     /// The canonical object of `progressToken` and `traceparent`.
     pub(crate) transport: Vec<u8>,
     pub(crate) bound: Bound,
+    /// The call that opened the execution: this one's or, in a later round, the
+    /// first one's.
+    pub(crate) opened_by: CallId,
     /// Whether the caller still wants an answer.
     pub(crate) cancel: Cancel,
 }

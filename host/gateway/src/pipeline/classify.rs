@@ -59,6 +59,7 @@ pub(crate) async fn classify(
     let agent = attempt.arrival.agent.clone();
     let execution = ledger.lookup(&agent, &id).map_err(Stopped::Ledger)?;
     if let Some(execution) = &execution {
+        attempt.opened_by.clone_from(&execution.call_id);
         adopt(gateway, attempt, execution).await?;
     }
     ask(attempt, execution.as_ref())

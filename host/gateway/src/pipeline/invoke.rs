@@ -8,7 +8,8 @@ use countersign_evidence::answer::{self as evidence, Form};
 use countersign_ledger::{Answer as Digested, Reserved, Token};
 use countersign_mcp::answer::ResultType;
 use countersign_mcp::envelope::{Additions, member_of, tool_call};
-use countersign_mcp::{Answer, incoming};
+use countersign_mcp::task::{self, Task};
+use countersign_mcp::{Answer, Verdict, incoming};
 
 use super::attempt::Attempt;
 use super::catalog::Offered;
@@ -28,6 +29,8 @@ pub(super) struct Invoked {
 pub(super) struct Answered {
     pub(super) answer: Answer,
     pub(super) digested: Digested,
+    /// The task that the upstream made of the call instead of answering it.
+    pub(super) task: Option<Task>,
 }
 
 /// Sends the call, once.
@@ -75,7 +78,18 @@ pub(super) async fn invoke(
         ResultType::Stated
     };
     let rounds = upstream.revision().has_rounds() && attempt.revision.has_rounds();
-    let read = move |answer: Reply<'_>| read(answer, kind, rounds);
+    let asked = attempt.bound.interpreted.view.root().get("task").is_some();
+    let tasks = upstream.revision().has_tasks() && asked;
+    let read = move |answer: Reply<'_>| {
+        let created = match answer {
+            Ok(result) if tasks => task::created(result),
+            _ => None,
+        };
+        let mut answered = read(answer, kind, rounds)?;
+        // An error is never a task, nor is what asks for another round.
+        answered.task = created.filter(|_| *answered.answer.verdict() == Verdict::Succeeded);
+        Some(answered)
+    };
     let exchange = upstream
         .exchange(&attempt.arrival.agent, request, read)
         .await;
@@ -105,7 +119,11 @@ fn read(answer: Reply<'_>, kind: ResultType, rounds: bool) -> Option<Answered> {
     } else {
         digest(form, item)?
     };
-    Some(Answered { answer, digested })
+    Some(Answered {
+        answer,
+        digested,
+        task: None,
+    })
 }
 
 fn digest(form: Form, item: Item<'_>) -> Option<Digested> {

@@ -4,12 +4,12 @@
 //! hears of it. Where the ledger cannot take it, it is counted, and written
 //! later as suppressed.
 
-use countersign_canon::{Classification, Id};
+use countersign_canon::{Classification, Id, Outcome};
 use countersign_engine::Fault;
-use countersign_evidence::{Classified as Word, Draft, ExecutionIdStatus, Kind, RefusalCode};
+use countersign_evidence::{Classified as Word, Draft, ExecutionIdStatus, Kind, RefusalCode, Time};
 use countersign_ledger::{
-    Attempt as Presented, Epochs, Illegal, InForce, Known, LedgerError, Position, Refused, Verdict,
-    outcome_str,
+    Attempt as Presented, Epochs, Execution, Illegal, InForce, Known, LedgerError, Position,
+    Refused, Verdict, outcome_str,
 };
 use countersign_mcp::{ErrorCode, LogPosition, Problem, Revision, envelope};
 
@@ -140,6 +140,9 @@ pub(super) fn refused_reply(
         .unwrap_or_else(|| Problem::new(code));
     problem.attempt = Some(attempt.arrival.call_id.to_string());
     problem.safe_with_new_id = refused.safe_with_new_id;
+    problem.answer_until = refused
+        .answer_until_us
+        .map(|until| Time::from_micros(until).to_string());
     if let Some(Classification::Collision(difference)) = refused.classification {
         problem.difference = Some(difference);
     }
@@ -155,6 +158,17 @@ fn describe(problem: &mut Problem, known: &Known) {
     problem.state = Some(known.state.as_str());
     problem.outcome = known.outcome().map(outcome_str);
     problem.log_position = Some(position(&known.last));
+}
+
+/// Says of an execution what a refusal says of one that was met.
+pub(crate) fn describe_execution(problem: &mut Problem, execution: &Execution) {
+    let known = Known {
+        state: execution.record.state,
+        call_id: execution.call_id.clone(),
+        last: execution.last.clone(),
+    };
+    describe(problem, &known);
+    problem.safe_with_new_id = known.outcome() == Some(Outcome::NotAttempted);
 }
 
 /// A place in the log, as callers see it.
@@ -233,7 +247,10 @@ async fn record_unread(
     draft.component = Some(profile.component_digest());
     problem.attempt = Some(arrival.call_id.to_string());
     match gateway.ledger.append(draft, InForce::Unchanged).await {
-        Ok((entry, _)) => problem.log_position = Some(position(&entry)),
+        // One that tells of an execution has its position already.
+        Ok((entry, _)) => {
+            problem.log_position.get_or_insert_with(|| position(&entry));
+        }
         Err(error) => {
             tracing::error!(call_id = %arrival.call_id, "the ledger refused: {error}");
             gateway
@@ -248,7 +265,7 @@ async fn record_unread(
 }
 
 /// What a caller is told where the ledger gave no verdict.
-pub(super) fn ledger_problem(error: &LedgerError) -> Problem {
+pub(crate) fn ledger_problem(error: &LedgerError) -> Problem {
     let mut problem = Problem::new(match error {
         LedgerError::Unavailable => ErrorCode::LedgerUnavailable,
         LedgerError::Overloaded { .. } => ErrorCode::Overloaded,
@@ -256,9 +273,10 @@ pub(super) fn ledger_problem(error: &LedgerError) -> Problem {
         LedgerError::Settlement | LedgerError::Fenced => ErrorCode::SettlementFailed,
         LedgerError::EntryTooLong => ErrorCode::EntryTooLong,
         LedgerError::Illegal(Illegal::Rounds) => ErrorCode::RoundLimit,
-        LedgerError::Illegal(_) | LedgerError::NotFound | LedgerError::Unclassified => {
-            ErrorCode::Internal
-        }
+        LedgerError::Illegal(_)
+        | LedgerError::NotRolledBack
+        | LedgerError::NotFound
+        | LedgerError::Unclassified => ErrorCode::Internal,
     });
     if let LedgerError::Overloaded { retry_after_ms } = error {
         problem.retry_after_ms = u32::try_from(*retry_after_ms).ok();

@@ -1,11 +1,12 @@
 //! what the upstream said → an outcome that is durable.
 
 use countersign_canon::preimage;
-use countersign_ledger::{Answered as Outcome, LedgerError, Settled, Settlement};
+use countersign_ledger::{Answered as Outcome, Kept, LedgerError, Settled, Settlement};
 use countersign_mcp::{Answer, Verdict};
 
 use super::attempt::Attempt;
 use super::invoke::{Answered, Invoked};
+use crate::answers::Form;
 use crate::state::Gateway;
 use crate::upstream::{Exchange, Reason};
 
@@ -30,7 +31,8 @@ pub(super) async fn settle(gateway: &Gateway, attempt: &Attempt, invoked: Invoke
         drop(token);
         return Settling::Failed(LedgerError::Settlement);
     };
-    match gateway.ledger.settle(token, settlement).await {
+    let keep = keep(gateway, attempt, &settlement, &answer);
+    match gateway.ledger.settle_keeping(token, settlement, keep).await {
         Ok(settled) => Settling::Done {
             settled: Box::new(settled),
             answer,
@@ -40,6 +42,33 @@ pub(super) async fn settle(gateway: &Gateway, attempt: &Attempt, invoked: Invoke
             Settling::Failed(error)
         }
     }
+}
+
+/// The answer, sealed for its owner, where the call settles with it. An attempt
+/// without `execution_id` is named by its call, and keeps its answer likewise.
+fn keep(
+    gateway: &Gateway,
+    attempt: &Attempt,
+    settlement: &Settlement,
+    answer: &Result<Answer, Reason>,
+) -> Option<Kept> {
+    let (Settlement::Answered { .. }, Ok(answer)) = (settlement, answer) else {
+        return None;
+    };
+    // A later round settles the execution that another call opened.
+    let arrival = &attempt.arrival;
+    let form = if answer.is_error() {
+        Form::Error
+    } else {
+        Form::Result
+    };
+    gateway.answers.seal(
+        &gateway.environment,
+        &arrival.agent,
+        &attempt.opened_by,
+        &form,
+        &answer.without_receipt(),
+    )
 }
 
 fn settlement(exchange: Exchange<Answered>) -> Option<(Settlement, Result<Answer, Reason>)> {
@@ -57,7 +86,33 @@ fn settlement(exchange: Exchange<Answered>) -> Option<(Settlement, Result<Answer
             },
             Err(reason),
         ),
-        Exchange::Answered(Answered { answer, digested }) => {
+        Exchange::Answered(Answered {
+            answer,
+            digested,
+            task: Some(task),
+        }) => match task.id.parse() {
+            Ok(id) => {
+                let settlement = Settlement::TaskOpened {
+                    task: id,
+                    status: task.status.as_str().to_owned(),
+                    answer: digested,
+                };
+                (settlement, Ok(answer))
+            }
+            // Nobody could ask for it again.
+            Err(_) => (
+                Settlement::Unanswered {
+                    reason: Reason::Unreadable.code()?,
+                    received: true,
+                },
+                Err(Reason::Unreadable),
+            ),
+        },
+        Exchange::Answered(Answered {
+            answer,
+            digested,
+            task: None,
+        }) => {
             let with = match answer.verdict() {
                 Verdict::Succeeded => Outcome::Succeeded,
                 Verdict::ToolError => Outcome::ToolError,

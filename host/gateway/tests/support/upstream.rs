@@ -48,6 +48,8 @@ struct Shared {
     initializes: AtomicUsize,
     seen: Mutex<Vec<(HeaderMap, Bytes)>>,
     told: Mutex<Vec<Value>>,
+    about_task: Mutex<String>,
+    asked_about_tasks: AtomicUsize,
     pinged: tokio::sync::Notify,
 }
 
@@ -63,6 +65,8 @@ impl Upstream {
             initializes: AtomicUsize::new(0),
             seen: Mutex::default(),
             told: Mutex::default(),
+            about_task: Mutex::default(),
+            asked_about_tasks: AtomicUsize::new(0),
             pinged: tokio::sync::Notify::new(),
         });
         let router = Router::new()
@@ -95,6 +99,17 @@ impl Upstream {
 
     pub fn initializes(&self) -> usize {
         self.shared.initializes.load(Ordering::SeqCst)
+    }
+
+    /// Answers every question about a task with this raw JSON; as an error
+    /// where it has a `code`.
+    pub fn about_task(&self, answer: &str) {
+        answer.clone_into(&mut self.shared.about_task.lock().unwrap());
+    }
+
+    /// How many questions about tasks arrived.
+    pub fn asked_about_tasks(&self) -> usize {
+        self.shared.asked_about_tasks.load(Ordering::SeqCst)
     }
 
     /// The notifications of that method so far.
@@ -153,6 +168,18 @@ async fn answer(
             shared.seen.lock().unwrap().push((headers, body.clone()));
             let behaviour = shared.behaviour.lock().unwrap().clone();
             call(&shared, behaviour, id).await
+        }
+        Some(method) if method.starts_with("tasks/") => {
+            shared.asked_about_tasks.fetch_add(1, Ordering::SeqCst);
+            let answer = shared.about_task.lock().unwrap().clone();
+            let read: Value = serde_json::from_str(&answer).unwrap();
+            let member = if read["code"].is_null() {
+                "result"
+            } else {
+                "error"
+            };
+            let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"{member}":{answer}}}"#);
+            json_response(200, &body)
         }
         None if message.get("result").is_some() => {
             shared.pinged.notify_one();

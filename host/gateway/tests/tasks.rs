@@ -1,0 +1,237 @@
+//! Tasks of 2025-11-25 through the whole gateway: acknowledged, observed,
+//! ended, each with its entry; bound to their agent; ended by time at last.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on fails"
+)]
+
+mod support;
+
+use std::time::Duration;
+
+use serde_json::Value;
+use support::client::Answer;
+use support::upstream::Behaviour;
+use support::{Client, Gateway, PERMIT_ALL, Upstream};
+
+const CREATED: &str = r#"{"task":{"taskId":"t-1","status":"working","createdAt":"2026-01-01T00:00:00Z","ttl":60000,"n":1.0}}"#;
+
+async fn start(more: &str) -> (Upstream, Gateway, Client) {
+    let upstream = Upstream::start().await;
+    let gateway = Gateway::start(&upstream, PERMIT_ALL, more).await;
+    let session = gateway.client().session().await;
+    upstream.behave(Behaviour::Result(CREATED.to_owned()));
+    (upstream, gateway, session)
+}
+
+async fn begin(session: &Client, id: &str) -> Answer {
+    let body = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"pay","arguments":{{}},"task":{{"ttl":60000}},"_meta":{{"countersign.dev/execution_id":"{id}"}}}}}}"#
+    );
+    session.post(body).await
+}
+
+async fn ask(session: &Client, method: &str) -> Answer {
+    let body =
+        format!(r#"{{"jsonrpc":"2.0","id":2,"method":"{method}","params":{{"taskId":"t-1"}}}}"#);
+    session.post(body).await
+}
+
+fn state(data: &Value) -> (&str, Option<&str>) {
+    (data["state"].as_str().unwrap(), data["outcome"].as_str())
+}
+
+async fn known(session: &Client, id: &str) -> Value {
+    begin(session, id).await.data()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn acknowledgement_state_change_and_end_are_three_entries_and_a_restart_between_them_is_nothing()
+ {
+    let (upstream, gateway, session) = start("").await;
+    let created = begin(&session, "e1").await.json();
+    assert_eq!(created["result"]["task"]["taskId"], "t-1");
+    let receipt = &created["result"]["_meta"]["countersign.dev/receipt"];
+    assert_eq!(receipt["execution_id"], "e1");
+    assert_eq!(state(&known(&session, "e1").await), ("task-open", None));
+
+    let (_, folder) = gateway.stop().await;
+    let gateway = Gateway::start_in(folder).await;
+    let session = gateway.client().session().await;
+    assert_eq!(state(&known(&session, "e1").await), ("task-open", None));
+    upstream.about_task(r#"{"taskId":"t-1","status":"input_required","n":1.0}"#);
+    for _ in 0..3 {
+        let seen = ask(&session, "tasks/get").await;
+        assert!(seen.text().contains(r#""status":"input_required","n":1.0"#));
+    }
+    upstream.about_task(r#"{"content":[{"type":"text","text":"paid"}],"n":1.0}"#);
+    let result = ask(&session, "tasks/result").await;
+    assert!(result.text().contains(r#""n":1.0"#), "{}", result.text());
+    let receipt = &result.json()["result"]["_meta"]["countersign.dev/receipt"];
+    assert_eq!(receipt["execution_id"], "e1");
+    assert_eq!(
+        state(&known(&session, "e1").await),
+        ("settled", Some("succeeded"))
+    );
+    assert_eq!(upstream.effects(), 1);
+
+    let (_, folder) = gateway.stop().await;
+    let entries = support::entries(folder.path());
+    let chain: Vec<_> = entries
+        .iter()
+        .filter(|entry| entry["execution_id"] == "e1" && entry["kind"] != "refusal")
+        .map(|entry| {
+            let status = entry["task"]["status"].as_str().unwrap_or_default();
+            (entry["kind"].as_str().unwrap(), status)
+        })
+        .collect();
+    assert_eq!(
+        chain,
+        [
+            ("admission", ""),
+            ("task", "working"),
+            ("task", "input_required"),
+            ("terminal", "ended")
+        ]
+    );
+    let text = serde_json::to_string(&entries).unwrap();
+    assert!(!text.contains("t-1"), "a task's id is its agent's alone");
+    let terminal = entries
+        .iter()
+        .find(|entry| entry["kind"] == "terminal")
+        .unwrap();
+    assert_eq!(terminal["sequence"], receipt["sequence"]);
+    assert!(terminal["answer_digest"].is_string());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn how_a_task_ended_maps_to_an_outcome() {
+    let error = |code: i32| format!(r#"{{"code":{code},"message":"no"}}"#);
+    let cases = [
+        (
+            "tasks/get",
+            r#"{"taskId":"t-1","status":"completed"}"#.to_owned(),
+            Some("succeeded"),
+        ),
+        (
+            "tasks/get",
+            r#"{"taskId":"t-1","status":"failed"}"#.to_owned(),
+            Some("tool-error"),
+        ),
+        (
+            "tasks/get",
+            r#"{"taskId":"t-1","status":"cancelled"}"#.to_owned(),
+            Some("outcome-unknown"),
+        ),
+        (
+            "tasks/cancel",
+            r#"{"taskId":"t-1","status":"cancelled"}"#.to_owned(),
+            Some("outcome-unknown"),
+        ),
+        (
+            "tasks/get",
+            r#"{"taskId":"t-1","status":"working"}"#.to_owned(),
+            None,
+        ),
+        (
+            "tasks/get",
+            r#"{"taskId":"t-2","status":"completed"}"#.to_owned(),
+            None,
+        ),
+        (
+            "tasks/get",
+            r#"{"taskId":"t-1","status":"strolling"}"#.to_owned(),
+            None,
+        ),
+        (
+            "tasks/result",
+            r#"{"content":[]}"#.to_owned(),
+            Some("succeeded"),
+        ),
+        (
+            "tasks/result",
+            r#"{"content":[],"isError":true}"#.to_owned(),
+            Some("tool-error"),
+        ),
+        ("tasks/result", error(-32000), Some("upstream-error")),
+        ("tasks/result", error(-32602), None),
+        ("tasks/result", error(-32603), None),
+    ];
+    for (method, answer, outcome) in cases {
+        let (upstream, _gateway, session) = start("").await;
+        begin(&session, "e1").await;
+        upstream.about_task(&answer);
+        let said = ask(&session, method).await.json();
+        assert!(
+            said["error"]["data"]["code"].is_null(),
+            "{method} {answer}: {said}"
+        );
+        let data = known(&session, "e1").await;
+        let expected = outcome.map_or(("task-open", None), |outcome| ("settled", Some(outcome)));
+        assert_eq!(state(&data), expected, "{method} {answer}");
+        assert_eq!(upstream.effects(), 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_foreign_or_unknown_task_is_refused_and_nothing_is_asked_upstream() {
+    let (upstream, _gateway, session) = start("").await;
+    for method in ["tasks/get", "tasks/result", "tasks/cancel"] {
+        let said = ask(&session, method).await;
+        assert_eq!(said.code().as_deref(), Some("task-unknown"), "{method}");
+    }
+    assert_eq!(upstream.asked_about_tasks(), 0);
+    begin(&session, "e1").await;
+    upstream.about_task(
+        r#"{"tasks":[{"taskId":"t-0","status":"working"},{"taskId":"t-1","status":"working","n":1.0}],"nextCursor":"c"}"#,
+    );
+    let listed = ask(&session, "tasks/list").await;
+    let text = listed.text();
+    assert!(
+        text.contains(r#""tasks":[{"taskId":"t-1","status":"working","n":1.0}]"#),
+        "{text}"
+    );
+    assert!(
+        text.contains(r#""nextCursor":"c""#) && !text.contains("t-0"),
+        "{text}"
+    );
+    let without = r#"{"jsonrpc":"2.0","id":2,"method":"tasks/get","params":{}}"#;
+    assert_eq!(
+        session.post(without).await.code().as_deref(),
+        Some("params")
+    );
+    let older = _gateway.client().session_of("2025-06-18").await;
+    let said = ask(&older, "tasks/get").await;
+    assert_eq!(said.code().as_deref(), Some("method-not-supported"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_that_nobody_asks_for_ends_when_its_time_is_up() {
+    let (upstream, gateway, session) = start("[limits]\ntask_timeout_ms = 1500\n").await;
+    begin(&session, "e1").await;
+    assert_eq!(state(&known(&session, "e1").await), ("task-open", None));
+    tokio::time::sleep(Duration::from_millis(3_500)).await;
+    assert_eq!(
+        state(&known(&session, "e1").await),
+        ("settled", Some("outcome-unknown"))
+    );
+    assert_eq!((upstream.effects(), upstream.asked_about_tasks()), (1, 0));
+    let (_, folder) = gateway.stop().await;
+    let entries = support::entries(folder.path());
+    let terminal = entries
+        .iter()
+        .find(|entry| entry["kind"] == "terminal")
+        .unwrap();
+    assert_eq!(terminal["refusal"], "task-timeout");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_result_with_a_member_named_task_is_no_task_where_none_was_asked_for() {
+    let (upstream, _gateway, session) = start("").await;
+    session.call("pay", "{}", Some("e1")).await;
+    let again = session.call("pay", "{}", Some("e1")).await.data();
+    assert_eq!(state(&again), ("settled", Some("succeeded")));
+    assert_eq!(upstream.effects(), 1);
+}
