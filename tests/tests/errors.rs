@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use countersign_canon::Code as Admission;
 use countersign_engine::{Fault, Problem};
-use countersign_ledger::LedgerError;
+use countersign_ledger::{BackupError, LedgerError};
 use countersign_policy::{BundleError, ProblemCode, RefusalCode};
 
 const HEADINGS: [&str; 4] = [
@@ -71,7 +71,7 @@ fn codes() -> BTreeSet<String> {
     codes.extend(LedgerError::CODES.map(str::to_owned));
     codes.extend(ProblemCode::ALL.map(|code| code.as_str().to_owned()));
     codes.extend(RefusalCode::ALL.map(|code| code.as_str().to_owned()));
-    codes.extend([Fault::CODE, BundleError::CODE].map(str::to_owned));
+    codes.extend([Fault::CODE, BundleError::CODE, BackupError::CODE].map(str::to_owned));
     for name in TABLES {
         let found = table(&read(name));
         assert!(found.len() > 5, "{name}: {found:?}");

@@ -5,6 +5,7 @@ mod audit;
 mod bind;
 mod executions;
 mod explain;
+mod ledger;
 mod profile;
 mod serve;
 mod verify;
@@ -31,6 +32,8 @@ enum Command {
     Agent(agent::Agent),
     #[command(subcommand)]
     Executions(executions::Executions),
+    #[command(subcommand)]
+    Ledger(ledger::Ledger),
     Bind(bind::Bind),
     Explain(explain::Explain),
     #[command(subcommand)]
@@ -47,6 +50,7 @@ impl Countersign {
             Command::Serve(serve) => serve.run(),
             Command::Agent(agent) => agent.run(),
             Command::Executions(executions) => executions.run(),
+            Command::Ledger(ledger) => ledger.run(),
             Command::Bind(bind) => bind.run(),
             Command::Explain(explain) => explain.run(),
             Command::Profile(profile) => profile.run(),

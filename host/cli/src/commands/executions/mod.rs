@@ -14,6 +14,8 @@ use countersign_gateway::config::Config;
 use countersign_gateway::environment::Environment;
 use countersign_gateway::operator::{Office, OperatorError, api};
 
+pub(super) use act::Statement;
+
 use crate::failure::{Failure, Status};
 
 /// See what is open, and resolve what is blocked

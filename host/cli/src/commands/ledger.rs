@@ -1,0 +1,269 @@
+//! `countersign ledger`: the database itself.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use countersign_evidence::keyfile;
+use countersign_gateway::config::Config;
+use countersign_gateway::operator::{Office, api};
+use countersign_ledger::{Checked, Progress, check_sqlite};
+
+use super::executions::{Statement, Where, failure};
+use crate::failure::{Failure, Status};
+use crate::text::{print, visible};
+
+/// Back up, check and, after a rollback, readmit the ledger's database
+#[derive(Debug, Subcommand)]
+pub(crate) enum Ledger {
+    Status(Standing),
+    Backup(Backup),
+    Check(Check),
+    #[command(subcommand)]
+    Rollback(Rollback),
+}
+
+/// Say how the ledger stands
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Exit status:
+  0  it admits
+  1  it is behind its anchor, and nothing is admitted
+  2  wrong usage, or nobody answers")]
+pub(crate) struct Standing {
+    #[command(flatten)]
+    place: Where,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Copy the database into a new file
+///
+/// The copy is of one moment, and the gateway goes on meanwhile. The gateway
+/// itself writes the file, as the user that runs it. Restoring a backup under a
+/// running name makes identifiers that were used since look new: the anchor
+/// notices, and nothing is admitted until `ledger rollback accept`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Exit status:
+  0  the file is there, whole and durable
+  1  there is no backup
+  2  wrong usage, or nobody answers")]
+pub(crate) struct Backup {
+    #[command(flatten)]
+    place: Where,
+    /// Where the copy goes; it must not be there yet
+    file: PathBuf,
+}
+
+/// Check all of a database: its pages, every entry, every execution
+///
+/// What a start does not look at, since it must not take hours. Reads only. It
+/// is for a database that no gateway writes: while one runs, make a backup and
+/// check that.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Exit status:
+  0  everything fits
+  1  something does not; each line names a place
+  2  wrong usage, a gateway runs on it, or it cannot be read")]
+pub(crate) struct Check {
+    /// The gateway's configuration
+    #[arg(long, value_name = "FILE", default_value = "countersign.toml")]
+    config: PathBuf,
+    /// A backup to check, instead of the database that is configured; it is
+    /// not compared with the anchor
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+}
+
+/// After a rollback
+#[derive(Debug, Subcommand)]
+pub(crate) enum Rollback {
+    Accept(Accept),
+}
+
+/// Admit again, on a ledger that is behind its anchor
+///
+/// Identifiers that were used in the time that is lost look new from then on:
+/// a repeat of such a call is sent again. Bring back the newest database
+/// instead, wherever there is one. An entry says who accepted it, and why.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Exit status:
+  0  it admits again, and the entry stands in the log
+  1  it was refused: the ledger is not behind its anchor
+  2  wrong usage, or nobody answers")]
+pub(crate) struct Accept {
+    #[command(flatten)]
+    place: Where,
+    #[command(flatten)]
+    statement: Statement,
+}
+
+impl Ledger {
+    pub(crate) fn run(&self) -> Result<Status, Failure> {
+        match self {
+            Self::Status(standing) => standing.run(),
+            Self::Backup(backup) => backup.run(),
+            Self::Check(check) => check.run(),
+            Self::Rollback(Rollback::Accept(accept)) => accept.run(),
+        }
+    }
+}
+
+impl Standing {
+    fn run(&self) -> Result<Status, Failure> {
+        let status = self.place.ask(|office| office.status(()))?;
+        if self.json {
+            print(&format!("{}\n", serde_json::json!(status)))?;
+        } else {
+            let admits = if status.rolled_back {
+                "nothing: it is behind its anchor"
+            } else {
+                "calls"
+            };
+            print(&format!(
+                "log      {}\nentries  {}\nlast     {}\nadmits   {admits}\n",
+                status.log_id,
+                status.size,
+                status.last.as_deref().unwrap_or("-"),
+            ))?;
+        }
+        Ok(if status.rolled_back {
+            Status::DOES_NOT_HOLD
+        } else {
+            Status::OK
+        })
+    }
+}
+
+impl Backup {
+    fn run(&self) -> Result<Status, Failure> {
+        // The gateway has a folder of its own.
+        let file = std::path::absolute(&self.file)
+            .map_err(|error| Failure::path(&self.file.display().to_string(), &error))?;
+        let asked = api::Backup {
+            file: file.to_string_lossy().into_owned(),
+        };
+        let done = self.place.ask(|office| office.backup(asked))?;
+        print(&format!("{} bytes\n", done.bytes))
+    }
+}
+
+impl Check {
+    fn run(&self) -> Result<Status, Failure> {
+        let usage = |error: &dyn std::fmt::Display| Failure::new(Status::USAGE, error.to_string());
+        let config = Config::read(&self.config).map_err(|error| usage(&error))?;
+        let store = &config.store;
+        if self.file.is_none() && Office::runs(store).map_err(|error| failure(&error))? {
+            let help = "make one with `countersign ledger backup FILE`, and check it with `--file`";
+            return Err(Failure::new(
+                Status::USAGE,
+                "a gateway writes this database: check a backup",
+            )
+            .with_help(help));
+        }
+        let key = match keyfile::read(&store.key) {
+            Ok(key) => Some(key.verifying_key()),
+            // Everything but the signatures is checked.
+            Err(_) if !store.key.exists() => None,
+            Err(error) => return Err(usage(&error)),
+        };
+        let anchor: Option<&Path> = match self.file {
+            Some(_) => None,
+            None => Some(&store.anchor),
+        };
+        let path = self.file.as_ref().unwrap_or(&store.path);
+        let mut bar = Bar::default();
+        let checked = check_sqlite(path, key.as_ref(), anchor, &mut |at| bar.show(at));
+        bar.clear();
+        let checked = checked.map_err(|error| usage(&error))?;
+        report(&checked, key.is_some())
+    }
+}
+
+fn report(checked: &Checked, signed: bool) -> Result<Status, Failure> {
+    let mut text = String::new();
+    for finding in &checked.findings {
+        text.push_str(&format!(
+            "{}: {}\n",
+            visible(&finding.place),
+            visible(&finding.what)
+        ));
+    }
+    let kept = u64::try_from(checked.findings.len()).unwrap_or(u64::MAX);
+    if checked.found > kept {
+        text.push_str(&format!("and {} more\n", checked.found - kept));
+    }
+    text.push_str(&format!(
+        "{}: {} entries, {} executions, {} checkpoints{}\n",
+        if checked.is_sound() {
+            "everything fits"
+        } else {
+            "damaged"
+        },
+        checked.entries,
+        checked.executions,
+        checked.checkpoints,
+        if signed {
+            ""
+        } else {
+            ", whose signatures were not looked at: there is no key"
+        },
+    ));
+    print(&text)?;
+    Ok(if checked.is_sound() {
+        Status::OK
+    } else {
+        Status::DOES_NOT_HOLD
+    })
+}
+
+impl Accept {
+    fn run(&self) -> Result<Status, Failure> {
+        let asked = api::AcceptRollback {
+            reason: self.statement.reason.clone(),
+            evidence: self.statement.digest()?,
+        };
+        let place = self.place.ask(|office| office.accept_rollback(asked))?;
+        print(&format!("entry {} of {}\n", place.sequence, place.log_id))
+    }
+}
+
+/// A line on the terminal that says how far it has come.
+#[derive(Debug, Default)]
+struct Bar {
+    shown: bool,
+}
+
+impl Bar {
+    fn show(&mut self, at: Progress) {
+        let mut out = io::stderr().lock();
+        if !out.is_terminal() {
+            return;
+        }
+        let filled = usize::try_from(at.done.saturating_mul(40).checked_div(at.of).unwrap_or(40))
+            .unwrap_or(40)
+            .min(40);
+        // Whoever cannot see it misses nothing.
+        let _ = write!(
+            out,
+            "\r{:<10} [{}{}] {}/{}\x1b[K",
+            at.step.as_str(),
+            "#".repeat(filled),
+            ".".repeat(40 - filled),
+            at.done,
+            at.of
+        );
+        let _ = out.flush();
+        self.shown = true;
+    }
+
+    fn clear(&mut self) {
+        if self.shown {
+            let _ = write!(io::stderr().lock(), "\r\x1b[K");
+        }
+    }
+}
