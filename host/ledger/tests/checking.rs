@@ -1,6 +1,14 @@
 //! The whole check of a database, and backups of one that is written: what
 //! fits is called sound, and each kind of damage is found and placed.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
+
 mod support;
 
 use countersign_canon::Outcome;

@@ -1,6 +1,14 @@
 //! Settled answers are kept for a while: with the settlement, within bounds,
 //! for their own execution.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
+
 mod support;
 
 use std::time::Duration;
