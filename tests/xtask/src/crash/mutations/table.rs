@@ -19,7 +19,7 @@ const ATTEMPTS: &[&str] = &["--test", "attempts"];
 const CHECKED: &[&str] = &["--test", "checked"];
 const CRASHES: &[&str] = &["--test", "crashes"];
 const FAILING: &[&str] = &["--test", "failing"];
-const MODEL: &[&str] = &["--test", "model"];
+const REFERENCE: &[&str] = &["--test", "reference"];
 const RACING: &[&str] = &["--test", "racing"];
 const RECOVERING: &[&str] = &["--test", "recovering"];
 const WAL: &[&str] = &["--test", "wal"];
@@ -77,13 +77,13 @@ pub(super) const MUTATIONS: &[Mutation] = mutations! {
         "if record.state != State::InFlight {\n            return Ok(());" => "if record.state != State::Blocked {\n            return Ok(());";
 
     // Classification.
-    MODEL "use an identifier again after an unknown outcome":
+    REFERENCE "use an identifier again after an unknown outcome":
         "Classification::Fresh | Classification::Continuation => return None," => "Classification::Fresh | Classification::Continuation | Classification::Replay(Outcome::OutcomeUnknown) => return None,";
-    MODEL "compare the target with itself":
+    REFERENCE "compare the target with itself":
         "let recorded_target = execution.admitted.target.to_string();" => "let recorded_target = target.clone();";
-    MODEL "compare the binding with itself":
+    REFERENCE "compare the binding with itself":
         "binding: execution.admitted.binding.as_str()," => "binding: presenting.admitted.binding.as_str(),";
-    MODEL "believe the caller's earlier classification":
+    REFERENCE "believe the caller's earlier classification":
         "if stale || classification != attempt.earlier {" => "if stale {";
     UNIT "claim a round twice":
         "if next.claimed.contains(&continuation) {" => "if false {";
