@@ -8,10 +8,12 @@ mod commands;
 mod difference;
 mod environment;
 mod failure;
+mod files;
 #[cfg(test)]
 mod help_tests;
 mod input;
 mod profiles;
+mod progress;
 mod text;
 
 use std::io::Write as _;
@@ -36,11 +38,10 @@ fn main() -> ExitCode {
 /// Says what is wrong with the command line, or what was asked about it.
 fn usage(error: &clap::Error) -> ! {
     // 2 is a verdict of `verify`, so wrong usage has another status there.
-    if error.use_stderr()
-        && std::env::args_os()
-            .nth(1)
-            .is_some_and(|name| name == "verify")
-    {
+    let words: Vec<_> = std::env::args_os().skip(1).take(2).collect();
+    let words: Vec<_> = words.iter().filter_map(|word| word.to_str()).collect();
+    let verdicts = matches!(words.as_slice(), ["verify", ..] | ["receipt", "check"]);
+    if error.use_stderr() && verdicts {
         let _ = error.print();
         std::process::exit(3);
     }

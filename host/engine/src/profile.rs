@@ -156,6 +156,16 @@ impl Profile {
                 guest.call_classify(store, &asked, known.as_ref())
             })
             .map(convert::classification);
+        self.agreed(said, presented, recorded)
+    }
+
+    /// A verdict with which the table agrees.
+    fn agreed(
+        &self,
+        said: Result<Classification, FaultKind>,
+        presented: &Presented<'_>,
+        recorded: Option<&Recorded<'_>>,
+    ) -> Result<Classification, Fault> {
         let table = classify(presented, recorded);
         said.and_then(|verdict| {
             if verdict == table {
@@ -167,8 +177,9 @@ impl Profile {
         .map_err(|kind| self.fault(Function::Classify, kind))
     }
 
-    /// An instance that stays, for measuring what a fresh one costs. Requests
-    /// never share one.
+    /// An instance that stays: for a verifier that asks `classify` a million
+    /// times, and for measuring what a fresh one costs. Requests never share
+    /// one.
     ///
     /// # Errors
     ///
@@ -272,6 +283,31 @@ impl Warm<'_> {
             .and_then(|said| self.profile.believed(said, action))
             .map_err(|kind| self.profile.fault(Function::Interpret, kind))?;
         Ok((said, self.instance.fuel_used(action.len())))
+    }
+
+    /// As [`Profile::classify`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Profile::classify`]; after a [`Fault`] the instance is of no more
+    /// use.
+    pub fn classify(
+        &mut self,
+        presented: &Presented<'_>,
+        recorded: Option<&Recorded<'_>>,
+    ) -> Result<Classification, Fault> {
+        let bytes = question_bytes(presented, recorded);
+        let (asked, known) = (
+            convert::presented(presented),
+            recorded.map(convert::recorded),
+        );
+        let said = self
+            .instance
+            .call(bytes, |guest, store| {
+                guest.call_classify(store, &asked, known.as_ref())
+            })
+            .map(convert::classification);
+        self.profile.agreed(said, presented, recorded)
     }
 }
 

@@ -33,6 +33,7 @@ pub struct Checkpoint {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignedCheckpoint {
     checkpoint: Checkpoint,
+    note: String,
     /// What was signed: the text up to and with its last line feed.
     signed: String,
     signatures: Vec<NoteSignature>,
@@ -123,6 +124,7 @@ impl SignedCheckpoint {
         let checkpoint = read_text(signed).ok_or(MalformedCheckpoint::Text)?;
         Ok(Self {
             checkpoint,
+            note: text.to_owned(),
             signed: signed.to_owned(),
             signatures,
         })
@@ -133,6 +135,19 @@ impl SignedCheckpoint {
     #[must_use]
     pub fn unverified(&self) -> &Checkpoint {
         &self.checkpoint
+    }
+
+    /// The note, exactly as it was read.
+    #[must_use]
+    pub fn note(&self) -> &str {
+        &self.note
+    }
+
+    /// What was signed: origin, size, root, and whatever extends them, each with
+    /// its line feed.
+    #[must_use]
+    pub fn signed_text(&self) -> &str {
+        &self.signed
     }
 
     /// Checks the signature of `key`, whose name must be the log's.

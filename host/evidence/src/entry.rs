@@ -240,6 +240,12 @@ impl Entry {
         &self.draft
     }
 
+    /// The word for the outcome that it states.
+    #[must_use]
+    pub fn outcome(&self) -> Option<&'static str> {
+        self.draft.outcome.map(crate::terms::outcome_text)
+    }
+
     /// Names of members that this version does not know. They are hashed like
     /// the others; what they mean is not checked.
     #[must_use]

@@ -154,6 +154,12 @@ impl VerifyingKey {
         &self.name
     }
 
+    /// The 32 bytes of the public key.
+    #[must_use]
+    pub fn to_bytes(&self) -> [u8; 32] {
+        self.key.to_bytes()
+    }
+
     /// Checks a rotation that this key states, and gives the key that follows.
     /// `None` where the signature is not this key's, or the text is malformed.
     #[must_use]

@@ -18,6 +18,7 @@ mod draft;
 mod entry;
 mod head;
 mod ids;
+pub mod interchange;
 pub mod key;
 pub mod keyfile;
 mod member;

@@ -28,6 +28,14 @@ impl Time {
         self.0
     }
 
+    /// Reads a time as people write it: RFC 3339, in any offset, with or
+    /// without a fraction.
+    #[must_use]
+    pub fn parse_rfc3339(text: &str) -> Option<Self> {
+        let time = Self(text.parse::<Timestamp>().ok()?.as_microsecond());
+        (FIRST_US..=LAST_US).contains(&time.0).then_some(time)
+    }
+
     /// Reads the one form in which times are written, and no other.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {

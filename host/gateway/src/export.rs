@@ -11,7 +11,6 @@ use countersign_evidence::bundle::{
     BundleError, Filter, FilterBy, LogExtent, Manifest, Proof, Writer,
 };
 use countersign_evidence::key::VerifyingKey;
-use countersign_evidence::keyfile::{self, KeyFileError};
 use countersign_evidence::proof::Collector;
 use countersign_evidence::{Entry, Time};
 use countersign_ledger::{Ledger, LedgerError, OpenError, Options, Selection};
@@ -20,6 +19,7 @@ use thiserror::Error;
 use crate::archive::Archive;
 use crate::config::Store;
 use crate::environment::Environment;
+use crate::rotation::{self, RotationError};
 
 /// Entries that are read at once.
 const PAGE: usize = 512;
@@ -34,8 +34,8 @@ pub enum ExportError {
     #[error(transparent)]
     Open(#[from] OpenError),
     /// The key cannot be read.
-    #[error("the key cannot be read: {0}")]
-    Key(#[from] KeyFileError),
+    #[error(transparent)]
+    Key(#[from] RotationError),
     /// The archive cannot be read.
     #[error("the archive cannot be read: {0}")]
     Archive(#[source] std::io::Error),
@@ -61,7 +61,7 @@ pub struct Source {
 /// # Errors
 /// [`ExportError`]; `ledger-in-use` while a gateway has it.
 pub fn open_store(store: &Store, environment: &Environment) -> Result<Source, ExportError> {
-    let signing = keyfile::read(&store.key)?;
+    let signing = rotation::read(&store.key)?;
     let key = signing.verifying_key();
     let options = Options::new(store.path.clone(), store.anchor.clone());
     let ledger = Ledger::open_sqlite(options, environment.clock.clone(), signing)?;
@@ -100,8 +100,17 @@ pub fn write<W: Write>(
     now: Time,
     out: W,
 ) -> Result<W, ExportError> {
-    // Entries that come later are another export's.
-    let head = source.ledger.head()?;
+    // Entries that come later are another export's, and so are those that came
+    // since the checkpoint was cut; but a ledger that cuts none any more shows
+    // what it holds.
+    let mut head = source.ledger.head()?;
+    let checkpoint = source.ledger.newest_checkpoint()?;
+    if let Some(signed) = &checkpoint
+        && !source.ledger.rolled_back()
+        && !source.ledger.failed()
+    {
+        head.size = head.size.min(signed.size);
+    }
     let manifest = Manifest {
         exported: Some(now),
         logs: vec![LogExtent {
@@ -113,7 +122,6 @@ pub fn write<W: Write>(
     };
     let mut writer = Writer::new(out, &manifest)?;
     let chosen = entries(source, selection, head.size, &mut writer)?;
-    let checkpoint = source.ledger.newest_checkpoint()?;
     if manifest.filter.is_some()
         && let Some(checkpoint) = &checkpoint
     {

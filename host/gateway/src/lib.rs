@@ -27,6 +27,7 @@ pub mod identity;
 mod limits;
 pub mod operator;
 mod pipeline;
+pub mod rotation;
 mod session;
 mod shutdown;
 mod start;

@@ -34,6 +34,7 @@ use crate::front::{Allowed, listener, router};
 use crate::identity::{Identities, Tokens, TokensError};
 use crate::limits::Limits;
 use crate::operator;
+use crate::rotation::{self, RotationError};
 use crate::session::Sessions;
 use crate::shutdown::Running;
 use crate::state::{Decisions, Gateway, Server, in_force};
@@ -84,6 +85,9 @@ pub enum StartError {
         /// Why.
         source: KeyFileError,
     },
+    /// The signing key cannot be read, or is being replaced.
+    #[error(transparent)]
+    Rotation(#[from] RotationError),
     /// The ledger cannot be opened.
     #[error(transparent)]
     Ledger(#[from] OpenError),
@@ -357,7 +361,7 @@ fn key(
         source,
     };
     let key = if store.key.exists() {
-        keyfile::read(&store.key).map_err(failed)?
+        rotation::read(&store.key)?
     } else {
         let name = format!("{}/{}", store.origin, hex(&environment.bytes::<8>()?));
         // INVARIANT: an origin is at most 90 characters of a log's name.

@@ -27,8 +27,8 @@ pub(crate) struct Requests<'i> {
 /// One request.
 struct Found<'i> {
     file: &'i RequestFile,
-    /// Its readings by component.
-    readings: HashMap<Digest, Result<Reading, String>>,
+    /// Its readings by component, as which profile it is named.
+    readings: HashMap<(String, Digest), Result<Reading, String>>,
     matched: u64,
     first: Option<Place>,
     /// The first entry that should have been its own and differs.
@@ -138,7 +138,7 @@ impl<'i> Requests<'i> {
             let component = self.inputs.components.find(profile, digest);
             let reading = found
                 .readings
-                .entry(digest)
+                .entry((profile.to_owned(), digest))
                 .or_insert_with(|| match component {
                     Some(component) => Reading::new(component, &found.file.message),
                     None => Err(format!(

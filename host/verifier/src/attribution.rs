@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use countersign_canon::Digest;
 use countersign_evidence::{Entry, Kind, LogId};
 
-use crate::chain::granted;
 use crate::claim::Claim;
+use crate::classification::granted;
 use crate::findings::{Findings, Place};
 use crate::inputs::Inputs;
 

@@ -1,40 +1,62 @@
-//! Classification and ordering: each execution's chain, replayed.
+//! Ordering: each execution's chain, followed from entry to entry.
 //!
 //! An entry finds its execution by the hash of the entry before it, in
 //! whichever log, so a fork, a second reservation or a missing link shows. What
-//! an attempt was told is computed again from the state that the entries before
-//! it give, by the component that the entry names.
+//! is kept of an execution does not grow with what its entries say
+//! ([`crate::facts`]); what waits for an entry that has not come yet is
+//! bounded.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasher, RandomState};
 
-use countersign_canon::{Classification, Digest, Presented, Round};
-use countersign_evidence::{Agent, Classified, Draft, Entry, Kind, RefusalCode, RoundSays};
+use countersign_evidence::{Draft, Entry, Kind, LogId};
+use hashbrown::HashTable;
 
 use crate::claim::Claim;
+use crate::classification::{Classes, met_nothing};
 use crate::component::Components;
+use crate::facts::{Key, Raw, Shared};
 use crate::findings::{Findings, Place};
-use crate::state::{Progress, State, StatedBy};
+use crate::state::{Progress, StatedBy};
+
+/// The most bytes of entries that wait for the one before them. A bundle whose
+/// logs are merged by time needs a few; one log after the other, as much as
+/// was moved between replicas.
+const WAITING_BYTES: usize = 64 << 20;
 
 /// All executions of a bundle.
 pub(crate) struct Chains<'i> {
-    components: &'i Components,
+    classes: Classes<'i>,
+    shared: Shared,
+    logs: Vec<LogId>,
     executions: Vec<Execution>,
-    /// The last entry of each execution.
-    tips: HashMap<[u8; 32], usize>,
-    /// Who reserved which identifier.
-    reserved: HashMap<(Agent, Box<str>), usize>,
-    /// Entries whose predecessor has not been seen yet, by its hash.
-    waiting: HashMap<[u8; 32], Vec<(Place, Entry)>>,
-    classified: u64,
+    hasher: RandomState,
+    /// Executions by the hash of their last entry, and by who reserved them
+    /// under which name.
+    tips: HashTable<u32>,
+    reserved: HashTable<u32>,
+    waiting: Waiting,
     linked: u64,
     aliases: bool,
 }
 
 struct Execution {
     progress: Progress,
-    first: Place,
+    key: Option<Key>,
+    tip: Raw,
     next_seq: u64,
-    key: Option<(Agent, Box<str>)>,
+    /// Where its first entry stands.
+    log: u32,
+    first: u64,
+}
+
+/// Entries whose predecessor has not been seen yet, by its hash.
+#[derive(Default)]
+struct Waiting {
+    entries: HashMap<Raw, Vec<(Place, Entry)>>,
+    bytes: usize,
+    /// Some could not be kept.
+    overflowed: bool,
 }
 
 /// How outcomes stand in a bundle.
@@ -48,12 +70,14 @@ pub(crate) struct Tally {
 impl<'i> Chains<'i> {
     pub(crate) fn new(components: &'i Components) -> Self {
         Self {
-            components,
+            classes: Classes::new(components),
+            shared: Shared::default(),
+            logs: Vec::new(),
             executions: Vec::new(),
-            tips: HashMap::new(),
-            reserved: HashMap::new(),
-            waiting: HashMap::new(),
-            classified: 0,
+            hasher: RandomState::new(),
+            tips: HashTable::new(),
+            reserved: HashTable::new(),
+            waiting: Waiting::default(),
             linked: 0,
             aliases: false,
         }
@@ -67,16 +91,15 @@ impl<'i> Chains<'i> {
             return;
         };
         self.linked = self.linked.saturating_add(1);
-        let Some(previous) = link.execution_previous else {
-            self.begin(entry, place, findings);
-            return;
+        let index = match link.execution_previous {
+            None => self.begin(entry, place, findings),
+            Some(previous) => match self.take_tip(&previous.to_bytes()) {
+                Some(index) => self.follow(index, entry, place, findings),
+                None => return self.waiting.add(entry, place),
+            },
         };
-        match self.tips.remove(&previous.to_bytes()) {
-            Some(index) => self.follow(index, entry, place, findings),
-            None => {
-                let waiting = self.waiting.entry(previous.to_bytes()).or_default();
-                waiting.push((place.clone(), entry.clone()));
-            }
+        if let Some(index) = index {
+            self.resume(index, findings);
         }
     }
 
@@ -91,17 +114,13 @@ impl<'i> Chains<'i> {
                 format!("a `{}` has no place on an execution", said.kind)
             });
         }
-        self.check_class(None, said, place, findings);
-        let earlier = key(said).and_then(|key| self.reserved.get(&key).copied());
-        let earlier = earlier.and_then(|index| self.executions.get(index));
-        let fresh = [
-            Some(Classification::Fresh),
-            Some(Classification::ContinuationMismatch),
-        ];
-        let said_fresh = said
-            .classification
-            .is_some_and(|c| fresh.contains(&verdict(c)));
-        if said_fresh && earlier.is_some_and(|earlier| same_log(&earlier.first, place)) {
+        self.classes.check(None, said, place, findings);
+        if !met_nothing(said) {
+            return;
+        }
+        let key = self.shared.key(said);
+        let earlier = key.and_then(|key| self.find_reserved(&key));
+        if earlier.is_some_and(|earlier| self.before(earlier, place)) {
             findings.contradict(Claim::Classification, Some(place), || {
                 "nothing was recorded under its identifier, it says; an earlier entry did"
                     .to_owned()
@@ -110,48 +129,51 @@ impl<'i> Chains<'i> {
     }
 
     /// The first entry of an execution.
-    fn begin(&mut self, entry: &Entry, place: &Place, findings: &mut Findings) {
+    fn begin(&mut self, entry: &Entry, place: &Place, findings: &mut Findings) -> Option<u32> {
         let said = entry.said();
-        let progress = match Progress::reserved(said) {
+        let progress = match Progress::reserved(said, &mut self.shared) {
             Ok(progress) => progress,
             Err(reason) => {
                 findings.contradict(Claim::Ordering, Some(place), || reason.to_owned());
-                return;
+                return None;
             }
         };
-        self.check_class(None, said, place, findings);
-        let index = self.executions.len();
-        let key = key(said);
+        self.classes.check(None, said, place, findings);
+        // More executions than this a bundle cannot hold in its members.
+        let index = u32::try_from(self.executions.len()).ok()?;
+        let key = self.shared.key(said);
         if let Some(key) = &key
-            && let Some(other) = self.reserved.insert(key.clone(), index)
+            && let Some(other) = self.put_reserved(key, index)
         {
-            let first = self
-                .executions
-                .get(other)
-                .map(|other| other.first.to_string());
+            let first = self.first(other);
             findings.contradict(Claim::Ordering, Some(place), || {
-                format!(
-                    "its identifier was reserved before, at {}",
-                    first.unwrap_or_default()
-                )
+                format!("its identifier was reserved before, at {first}")
             });
         }
-        let first = place.clone();
+        let log = self.log(&place.log_id);
         self.executions.push(Execution {
             progress,
-            first,
-            next_seq: 1,
             key,
+            tip: entry.hash().to_bytes(),
+            next_seq: 1,
+            log,
+            first: place.sequence,
         });
-        self.advance(index, entry.hash(), findings);
+        self.put_tip(index);
+        Some(index)
     }
 
     /// A later entry of an execution.
-    fn follow(&mut self, index: usize, entry: &Entry, place: &Place, findings: &mut Findings) {
+    fn follow(
+        &mut self,
+        index: u32,
+        entry: &Entry,
+        place: &Place,
+        findings: &mut Findings,
+    ) -> Option<u32> {
         let said = entry.said();
-        let Some(execution) = self.executions.get(index) else {
-            return;
-        };
+        let key = self.shared.key(said);
+        let execution = self.executions.get_mut(index as usize)?;
         let seq = entry.link().map(|link| link.execution_seq);
         if seq != Some(execution.next_seq) {
             findings.contradict(Claim::Ordering, Some(place), || {
@@ -161,178 +183,126 @@ impl<'i> Chains<'i> {
                 )
             });
         }
-        if execution.key != key(said) && execution.key.is_some() && !self.aliases {
+        if execution.key != key && execution.key.is_some() && !self.aliases {
             findings.contradict(Claim::Ordering, Some(place), || {
                 "it stands on the execution of another agent or identifier".to_owned()
             });
         }
-        let progress = execution.progress.clone();
-        self.check_class(Some(&progress), said, place, findings);
+        self.classes
+            .check(Some(&execution.progress), said, place, findings);
         if matches!(said.kind, Kind::Other(_)) {
             findings.leave_open(Claim::Ordering, Some(place), || {
                 format!("what a `{}` does to an execution is not known", said.kind)
             });
         }
-        if let Some(execution) = self.executions.get_mut(index) {
-            if let Err(reason) = execution.progress.apply(said) {
-                findings.contradict(Claim::Ordering, Some(place), || reason.to_owned());
-            }
-            execution.next_seq = execution.next_seq.saturating_add(1);
+        if let Err(reason) = execution.progress.apply(said) {
+            findings.contradict(Claim::Ordering, Some(place), || reason.to_owned());
         }
-        self.advance(index, entry.hash(), findings);
+        execution.next_seq = execution.next_seq.saturating_add(1);
+        execution.tip = entry.hash().to_bytes();
+        self.put_tip(index);
+        Some(index)
     }
 
-    /// Makes an entry the last one of its execution, and takes up what waited
-    /// for it.
-    fn advance(&mut self, index: usize, hash: Digest, findings: &mut Findings) {
-        let hash = hash.to_bytes();
-        self.tips.insert(hash, index);
-        let Some(waiting) = self.waiting.remove(&hash) else {
-            return;
-        };
-        for (place, entry) in waiting {
-            match self.tips.remove(&hash) {
-                Some(index) => self.follow(index, &entry, &place, findings),
-                None => fork(&place, findings),
+    /// Takes up what waited for the last entry of an execution, and what
+    /// waited for that; step by step, however long such a row is.
+    fn resume(&mut self, index: u32, findings: &mut Findings) {
+        let mut indices = VecDeque::from([index]);
+        while let Some(index) = indices.pop_front() {
+            let Some(tip) = self.executions.get(index as usize).map(|e| e.tip) else {
+                return;
+            };
+            for (place, entry) in self.waiting.take(&tip) {
+                match self.take_tip(&tip) {
+                    Some(index) => {
+                        indices.extend(self.follow(index, &entry, &place, findings));
+                    }
+                    None => fork(&place, findings),
+                }
             }
         }
     }
 
-    /// Computes again what an attempt was told, and compares.
-    fn check_class(
-        &mut self,
-        before: Option<&Progress>,
-        said: &Draft,
-        place: &Place,
-        findings: &mut Findings,
-    ) {
-        let granted = granted(said);
-        let attempt = matches!(said.kind, Kind::Admission | Kind::Refusal | Kind::Round);
-        let identified = said.execution_id.is_some();
-        if let Err(reason) = check_code(said) {
-            findings.contradict(Claim::Classification, Some(place), || reason);
-        }
-        let Some(classified) = said.classification else {
-            if granted && identified {
-                findings.contradict(Claim::Classification, Some(place), || {
-                    "it was permitted without a classification".to_owned()
-                });
-            } else if said.kind == Kind::Refusal && identified && presented(said).is_some() {
-                findings.leave_open(Claim::Classification, Some(place), || {
-                    "it was bound and refused without a classification".to_owned()
-                });
-            }
-            return;
+    fn take_tip(&mut self, hash: &Raw) -> Option<u32> {
+        let executions = &self.executions;
+        let is = |index: &u32| {
+            executions
+                .get(*index as usize)
+                .is_some_and(|e| e.tip == *hash)
         };
-        if !attempt || !identified {
-            findings.contradict(Claim::Classification, Some(place), || {
-                "it has a classification and is no attempt with an execution id".to_owned()
-            });
-            return;
-        }
-        let Some(found) = verdict(classified) else {
-            self.not_admissible(before, said, place, findings);
-            return;
-        };
-        let allowed = match found {
-            Classification::Fresh => said.kind != Kind::Round,
-            Classification::Continuation => said.kind != Kind::Admission,
-            _ => said.kind == Kind::Refusal,
-        };
-        if !allowed {
-            findings.contradict(Claim::Classification, Some(place), || {
-                format!("`{classified}` is not what permits a `{}`", said.kind)
-            });
-        }
-        self.rerun(before, said, found, place, findings);
+        let found = self.tips.find_entry(self.hasher.hash_one(hash), is).ok()?;
+        Some(found.remove().0)
     }
 
-    /// Runs the component on the same question.
-    fn rerun(
-        &mut self,
-        before: Option<&Progress>,
-        said: &Draft,
-        found: Classification,
-        place: &Place,
-        findings: &mut Findings,
-    ) {
-        let Some(question) = presented(said) else {
-            findings.contradict(Claim::Classification, Some(place), || {
-                "it was classified without a profile, a binding or a target".to_owned()
-            });
-            return;
+    fn put_tip(&mut self, index: u32) {
+        let (hasher, executions) = (&self.hasher, &self.executions);
+        let hash = |index: &u32| {
+            let tip = executions.get(*index as usize).map(|e| &e.tip);
+            hasher.hash_one(tip.unwrap_or(&[0; 32]))
         };
-        let asked = question.ask();
-        if before.is_some_and(|before| before.state == State::Unknown) {
-            findings.leave_open(Claim::Classification, Some(place), || {
-                "the state of its execution is not known".to_owned()
-            });
-            return;
+        self.tips.insert_unique(hash(&index), index, hash);
+    }
+
+    fn find_reserved(&self, key: &Key) -> Option<u32> {
+        let hash = self.hasher.hash_one(key);
+        let is = |index: &u32| key_of(&self.executions, *index) == Some(key);
+        self.reserved.find(hash, is).copied()
+    }
+
+    /// Remembers who reserved an identifier last; gives who did before.
+    fn put_reserved(&mut self, key: &Key, index: u32) -> Option<u32> {
+        let (hasher, executions) = (&self.hasher, &self.executions);
+        let is = |other: &u32| key_of(executions, *other) == Some(key);
+        let hash = hasher.hash_one(key);
+        if let Some(known) = self.reserved.find_mut(hash, is) {
+            return Some(std::mem::replace(known, index));
         }
-        let table = with(before, |recorded| {
-            countersign_canon::classify(&asked, recorded)
+        let again = |other: &u32| hasher.hash_one(key_of(executions, *other).unwrap_or(key));
+        self.reserved.insert_unique(hash, index, again);
+        None
+    }
+
+    /// Where the first entry of an execution stands, in words.
+    fn first(&self, index: u32) -> String {
+        let execution = self.executions.get(index as usize);
+        let log = execution.and_then(|execution| self.logs.get(execution.log as usize));
+        match (execution, log) {
+            (Some(execution), Some(log)) => format!("{log}#{}", execution.first),
+            _ => String::new(),
+        }
+    }
+
+    /// Whether an execution began before `place` in the same log.
+    fn before(&self, index: u32, place: &Place) -> bool {
+        let execution = self.executions.get(index as usize);
+        execution.is_some_and(|execution| {
+            self.logs.get(execution.log as usize) == Some(&place.log_id)
+                && execution.first < place.sequence
+        })
+    }
+
+    /// The number of a log.
+    fn log(&mut self, id: &LogId) -> u32 {
+        let at = self.logs.iter().position(|known| known == id);
+        let at = at.unwrap_or_else(|| {
+            self.logs.push(id.clone());
+            self.logs.len() - 1
         });
-        if table != found {
-            findings.contradict(Claim::Classification, Some(place), || {
-                format!(
-                    "it was told `{}`, and is `{}`",
-                    Classified::from(found),
-                    Classified::from(table)
-                )
-            });
-            return;
-        }
-        let component = said
-            .component
-            .and_then(|digest| self.components.find(question.profile, digest));
-        let Some(component) = component else {
-            let named = said
-                .component
-                .map_or_else(|| "none".to_owned(), |digest| digest.to_string());
-            findings.leave_open(Claim::Classification, Some(place), || {
-                format!(
-                    "its component `{}` ({named}) is not one that you approved",
-                    question.profile
-                )
-            });
-            return;
-        };
-        match with(before, |recorded| component.classify(&asked, recorded)) {
-            Ok(verdict) if verdict == found => self.classified = self.classified.saturating_add(1),
-            Ok(verdict) => findings.contradict(Claim::Classification, Some(place), || {
-                format!("its component says `{}`", Classified::from(verdict))
-            }),
-            Err(fault) => findings.leave_open(Claim::Classification, Some(place), || fault),
-        }
-    }
-
-    /// A collision that the host found is not for `classify` to say.
-    fn not_admissible(
-        &self,
-        before: Option<&Progress>,
-        said: &Draft,
-        place: &Place,
-        findings: &mut Findings,
-    ) {
-        let recorded =
-            before.is_some_and(|before| said.profile.as_deref() == Some(&before.profile));
-        if recorded && said.binding.is_none() && said.kind == Kind::Refusal {
-            findings.leave_open(Claim::Classification, Some(place), || {
-                "the recorded profile is said to refuse it, which only the request can show"
-                    .to_owned()
-            });
-        } else {
-            findings.contradict(Claim::Classification, Some(place), || {
-                "it is said not to be admissible under a recorded profile, and none fits".to_owned()
-            });
-        }
+        u32::try_from(at).unwrap_or(u32::MAX)
     }
 
     /// Says what holds once all entries are in. `whole` where nothing was
     /// left out, so that every predecessor must be there.
     pub(crate) fn finish(self, whole: bool, findings: &mut Findings) -> Tally {
-        for (place, _) in self.waiting.into_values().flatten() {
-            if whole {
+        if self.waiting.overflowed {
+            for claim in [Claim::Ordering, Claim::Classification] {
+                findings.leave_open(claim, None, || {
+                    "more entries wait for one before them than are kept".to_owned()
+                });
+            }
+        }
+        for (place, _) in self.waiting.entries.into_values().flatten() {
+            if whole && !self.waiting.overflowed {
                 fork(&place, findings);
             } else {
                 for claim in [Claim::Ordering, Claim::Classification] {
@@ -348,7 +318,7 @@ impl<'i> Chains<'i> {
             });
         }
         let executions = self.executions.len();
-        let classified = self.classified;
+        let classified = self.classes.classified();
         findings.show(
             Claim::Classification,
             format!("{classified} attempts classified again, the same"),
@@ -367,109 +337,41 @@ impl<'i> Chains<'i> {
     }
 }
 
+impl Waiting {
+    fn add(&mut self, entry: &Entry, place: &Place) {
+        let Some(link) = entry.link().and_then(|link| link.execution_previous) else {
+            return;
+        };
+        // A draft weighs some kilobytes besides its texts.
+        let bytes = size_of::<Draft>() + entry.bytes().len() * 2;
+        if self.bytes.saturating_add(bytes) > WAITING_BYTES {
+            self.overflowed = true;
+            return;
+        }
+        self.bytes = self.bytes.saturating_add(bytes);
+        let waiting = self.entries.entry(link.to_bytes()).or_default();
+        waiting.push((place.clone(), entry.clone()));
+    }
+
+    fn take(&mut self, hash: &Raw) -> Vec<(Place, Entry)> {
+        if self.entries.is_empty() {
+            return Vec::new();
+        }
+        let taken = self.entries.remove(hash).unwrap_or_default();
+        for (_, entry) in &taken {
+            let bytes = size_of::<Draft>() + entry.bytes().len() * 2;
+            self.bytes = self.bytes.saturating_sub(bytes);
+        }
+        taken
+    }
+}
+
+fn key_of(executions: &[Execution], index: u32) -> Option<&Key> {
+    executions.get(index as usize)?.key.as_ref()
+}
+
 fn fork(place: &Place, findings: &mut Findings) {
     findings.contradict(Claim::Ordering, Some(place), || {
         "it does not follow the last entry of its execution".to_owned()
     });
-}
-
-fn same_log(first: &Place, place: &Place) -> bool {
-    first.log_id == place.log_id && first.sequence < place.sequence
-}
-
-/// Whether an entry permits its attempt to invoke.
-pub(crate) fn granted(said: &Draft) -> bool {
-    let claims = said
-        .round
-        .is_some_and(|round| round.says == RoundSays::Claimed);
-    said.kind == Kind::Admission || (said.kind == Kind::Round && claims)
-}
-
-/// Whether the code of a refusal fits its verdict: where the verdict refuses,
-/// the code is the verdict's word.
-fn check_code(said: &Draft) -> Result<(), String> {
-    let code = said.refusal.as_ref().map(RefusalCode::as_str);
-    let word = said.classification.map(Classified::as_str);
-    let refuses = word.is_some_and(|word| word != "fresh" && word != "continuation");
-    match (&said.kind, code) {
-        (Kind::Refusal, None) => Err("a refusal has no code".to_owned()),
-        (Kind::Refusal, Some(code)) if refuses && word != Some(code) => Err(format!(
-            "it is `{}` and was refused with `{code}`",
-            word.unwrap_or_default()
-        )),
-        (_, Some(code)) if granted(said) => {
-            Err(format!("it was permitted and refused with `{code}`"))
-        }
-        _ if said.round.is_some() != (said.kind == Kind::Round) => {
-            Err("only a round has a number, and each has one".to_owned())
-        }
-        // What the recorded profile refuses has no continuation to digest.
-        _ if said.classification == Some(Classified::NotAdmissible) => Ok(()),
-        _ if said.request_state_presented.is_some() && said.continuation.is_none() => {
-            Err("it presents a state and is no continuation".to_owned())
-        }
-        _ => Ok(()),
-    }
-}
-
-/// The row that an entry is about: its agent with the identifier or, where there
-/// is none, with the call. No identifier holds a space.
-fn key(said: &Draft) -> Option<(Agent, Box<str>)> {
-    let name = match (&said.execution_id, &said.call_id) {
-        (Some(id), _) => id.as_str().into(),
-        (None, Some(call)) => format!("call {call}").into(),
-        (None, None) => return None,
-    };
-    Some((said.agent.clone()?, name))
-}
-
-fn verdict(classified: Classified) -> Option<Classification> {
-    match classified {
-        Classified::Verdict(verdict) => Some(verdict),
-        Classified::NotAdmissible => None,
-    }
-}
-
-/// What an attempt brought, as far as its entry says it.
-struct Question<'d> {
-    profile: &'d str,
-    binding: &'d Digest,
-    target: String,
-    continuation: Option<&'d Digest>,
-    request_state: Option<&'d Digest>,
-}
-
-impl Question<'_> {
-    fn ask(&self) -> Presented<'_> {
-        Presented {
-            profile: self.profile,
-            binding: self.binding.as_str(),
-            target: &self.target,
-            round: self.continuation.map(|continuation| Round {
-                continuation: continuation.as_str(),
-                request_state: self.request_state.map(Digest::as_str),
-            }),
-        }
-    }
-}
-
-fn presented(said: &Draft) -> Option<Question<'_>> {
-    Some(Question {
-        profile: said.profile.as_deref()?,
-        binding: said.binding.as_ref()?,
-        target: said.target()?.to_string(),
-        continuation: said.continuation.as_ref(),
-        request_state: said.request_state_presented.as_ref(),
-    })
-}
-
-/// Asks about what is recorded before an attempt, or about nothing.
-fn with<T>(
-    before: Option<&Progress>,
-    ask: impl Fn(Option<&countersign_canon::Recorded<'_>>) -> T,
-) -> T {
-    match before.and_then(|before| before.recorded(|recorded| ask(Some(recorded)))) {
-        Some(answer) => answer,
-        None => ask(None),
-    }
 }

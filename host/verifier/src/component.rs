@@ -9,10 +9,10 @@ use countersign_canon::{
     Admitted, Classification, Digest, Interpretation, Numbers, Presented, ProfileId, Recorded,
     Refusal, preimage,
 };
-use countersign_engine::{Profile, Profiles};
+use countersign_engine::{Profile, Profiles, Warm};
 
 /// What the checks need of a profile.
-pub trait Component {
+pub trait Component: Send + Sync {
     /// The profile's name and version.
     fn id(&self) -> &ProfileId;
     /// The digest of the component's bytes.
@@ -27,12 +27,18 @@ pub trait Component {
     /// # Errors
     /// As for `admit`.
     fn interpret(&self, action: &[u8]) -> Result<Result<Meaning, Refusal>, String>;
+    /// Something that says of many attempts what each is.
+    fn classifier(&self) -> Box<dyn Classifier + '_>;
+}
+
+/// The `classify` of one component, for many questions.
+pub trait Classifier {
     /// What an attempt is.
     ///
     /// # Errors
     /// A fault, in words.
     fn classify(
-        &self,
+        &mut self,
         presented: &Presented<'_>,
         recorded: Option<&Recorded<'_>>,
     ) -> Result<Classification, String>;
@@ -76,11 +82,19 @@ impl Components {
 
     /// The approved component of that profile and digest.
     pub(crate) fn find(&self, id: &str, digest: Digest) -> Option<&dyn Component> {
-        let found = self
-            .0
-            .iter()
-            .find(|found| found.id().as_str() == id && found.digest() == digest);
-        found.map(|found| &**found)
+        self.position(id, digest).map(|(_, component)| component)
+    }
+
+    /// As [`Components::find`], with its number.
+    pub(crate) fn position(&self, id: &str, digest: Digest) -> Option<(usize, &dyn Component)> {
+        let mut all = self.0.iter().enumerate();
+        let found = all.find(|(_, found)| found.digest() == digest && found.id().as_str() == id);
+        found.map(|(at, found)| (at, &**found))
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
     }
 }
 
@@ -106,12 +120,37 @@ impl Component for Profile {
         }))
     }
 
+    fn classifier(&self) -> Box<dyn Classifier + '_> {
+        Box::new(Reused {
+            profile: self,
+            warm: None,
+        })
+    }
+}
+
+/// One instance for all questions: `classify` sees no caller's bytes, and its
+/// finite table is computed natively besides. An instance that failed is not
+/// asked again.
+struct Reused<'p> {
+    profile: &'p Profile,
+    warm: Option<Warm<'p>>,
+}
+
+impl Classifier for Reused<'_> {
     fn classify(
-        &self,
+        &mut self,
         presented: &Presented<'_>,
         recorded: Option<&Recorded<'_>>,
     ) -> Result<Classification, String> {
-        Profile::classify(self, presented, recorded).map_err(|fault| fault.to_string())
+        let mut warm = match self.warm.take() {
+            Some(warm) => warm,
+            None => self.profile.warm().map_err(|fault| fault.to_string())?,
+        };
+        let said = warm.classify(presented, recorded);
+        if said.is_ok() {
+            self.warm = Some(warm);
+        }
+        said.map_err(|fault| fault.to_string())
     }
 }
 
@@ -165,8 +204,17 @@ impl Component for Native {
         })
     }
 
+    fn classifier(&self) -> Box<dyn Classifier + '_> {
+        Box::new(Table)
+    }
+}
+
+/// The table itself.
+struct Table;
+
+impl Classifier for Table {
     fn classify(
-        &self,
+        &mut self,
         presented: &Presented<'_>,
         recorded: Option<&Recorded<'_>>,
     ) -> Result<Classification, String> {

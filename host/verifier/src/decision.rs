@@ -14,16 +14,39 @@ use countersign_policy::{
 };
 
 use crate::admission::Reading;
-use crate::chain::granted;
 use crate::claim::Claim;
+use crate::classification::granted;
 use crate::findings::{Findings, Place};
 use crate::inputs::Inputs;
 
 /// The policies at hand, and how many decisions were made again.
 pub(crate) struct Decisions<'i> {
     inputs: &'i Inputs,
-    carried: BTreeMap<Digest, PolicySet>,
+    /// Those of the bundle, which are read only where a decision needs them
+    /// and the verifier has none of that digest.
+    carried: BTreeMap<Digest, Carried>,
     made: u64,
+}
+
+/// A set of policies as a bundle carries it.
+enum Carried {
+    Files(Bundle),
+    Loaded(Box<PolicySet>),
+    /// It holds no policies that this version can evaluate.
+    Useless,
+}
+
+impl Carried {
+    fn load(&mut self) -> Option<&PolicySet> {
+        if let Self::Files(files) = self {
+            let loaded = PolicySet::load(files.clone());
+            *self = loaded.map_or(Self::Useless, |set| Self::Loaded(Box::new(set)));
+        }
+        match self {
+            Self::Loaded(set) => Some(set),
+            Self::Files(_) | Self::Useless => None,
+        }
+    }
 }
 
 impl<'i> Decisions<'i> {
@@ -45,11 +68,7 @@ impl<'i> Decisions<'i> {
         for (digest, files) in folders {
             let bundle = Bundle::of(files).ok();
             match bundle.filter(|bundle| bundle.digest() == digest && !damaged.contains(&digest)) {
-                Some(bundle) => {
-                    if let Ok(set) = PolicySet::load(bundle) {
-                        carried.insert(digest, set);
-                    }
-                }
+                Some(bundle) => drop(carried.insert(digest, Carried::Files(bundle))),
                 None => damaged.push(digest),
             }
         }
@@ -127,14 +146,13 @@ impl<'i> Decisions<'i> {
         }
     }
 
-    fn decide(&self, said: &Draft, reading: &Reading) -> Result<Decision, String> {
+    fn decide(&mut self, said: &Draft, reading: &Reading) -> Result<Decision, String> {
         let lacks = |what: &str| format!("its decision names no {what}");
         let digest = said.policy_digest.ok_or_else(|| lacks("policies"))?;
-        let set = self
-            .inputs
-            .policies
-            .get(&digest)
-            .or_else(|| self.carried.get(&digest));
+        let set = match self.inputs.policies.get(&digest) {
+            Some(set) => Some(set),
+            None => self.carried.get_mut(&digest).and_then(Carried::load),
+        };
         let set = set.ok_or_else(|| format!("the policies `{digest}` are not at hand"))?;
         let evaluator = said
             .evaluator

@@ -28,6 +28,8 @@ pub struct Inputs {
     pub components: Components,
     /// The sets of policies that are approved, by digest.
     pub policies: BTreeMap<Digest, PolicySet>,
+    /// How many threads read and hash entries; up to 1, the caller's alone.
+    pub threads: usize,
 }
 
 /// One request at hand.

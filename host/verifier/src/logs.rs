@@ -5,12 +5,12 @@
 //! it whole is rebuilt, so that its root can be compared with every checkpoint;
 //! of a filtered one the inclusion proofs are checked instead.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use countersign_canon::Digest;
-use countersign_evidence::bundle::{Manifest, Proof};
+use countersign_evidence::bundle::{Consistency, Manifest, Proof};
 use countersign_evidence::checkpoint::{Checkpoint, SignedCheckpoint};
-use countersign_evidence::proof::verify_inclusion;
+use countersign_evidence::proof::{verify_consistency, verify_inclusion};
 use countersign_evidence::tree::{Frontier, Hash};
 use countersign_evidence::{Entry, Kind, LogId};
 
@@ -37,12 +37,20 @@ struct Log {
     tree: Frontier,
     /// The roots at the sizes of checkpoints, once they are reached.
     roots: BTreeMap<u64, Option<Hash>>,
-    /// Leaves of a filtered log whose proofs are still to come.
-    unproven: HashMap<u64, Digest>,
+    /// The leaves of a filtered log, in ascending order.
+    leaves: Vec<Leaf>,
     /// An entry is missing, or out of place: roots would say nothing more.
     broken: bool,
     count: u64,
     keys: Keys,
+}
+
+/// An entry of a filtered log.
+struct Leaf {
+    sequence: u64,
+    hash: Hash,
+    /// An inclusion proof was found for it.
+    proven: bool,
 }
 
 /// A checkpoint at hand.
@@ -51,6 +59,8 @@ struct Seen {
     note: SignedCheckpoint,
     /// It came from the verifier's side, not in the bundle.
     kept: bool,
+    /// It was shown to be the beginning of one in the bundle.
+    consistent: bool,
 }
 
 impl Logs {
@@ -81,6 +91,16 @@ impl Logs {
             }
             logs.logs.insert(extent.log_id.clone(), log);
         }
+        for key in &inputs.trusted {
+            if !logs.logs.contains_key(key.name()) {
+                findings.leave_open(Claim::Completeness, None, || {
+                    format!(
+                        "you trust a key of `{}`, a log that is not in the bundle",
+                        key.name()
+                    )
+                });
+            }
+        }
         for (name, note) in notes {
             let text = std::str::from_utf8(note).ok();
             match text.and_then(|text| SignedCheckpoint::parse(text).ok()) {
@@ -88,6 +108,7 @@ impl Logs {
                     name: name.clone(),
                     note,
                     kept: false,
+                    consistent: false,
                 }),
                 None => findings.contradict(Claim::Integrity, None, || {
                     format!("`{name}` is not a signed checkpoint")
@@ -100,6 +121,7 @@ impl Logs {
                 name,
                 note: note.clone(),
                 kept: true,
+                consistent: false,
             });
         }
         logs
@@ -142,19 +164,15 @@ impl Logs {
         let Some(log) = self.logs.get_mut(&proof.log_id) else {
             return;
         };
-        let Some(leaf) = log.unproven.get(&proof.sequence).copied() else {
+        let at = log
+            .leaves
+            .binary_search_by_key(&proof.sequence, |leaf| leaf.sequence);
+        let Some(leaf) = at.ok().and_then(|at| log.leaves.get_mut(at)) else {
             return;
         };
+        let (sequence, size) = (proof.sequence, proof.size);
         let leads = |checkpoint: &Checkpoint| {
-            checkpoint.log_id == proof.log_id
-                && checkpoint.size == proof.size
-                && verify_inclusion(
-                    &leaf.to_bytes(),
-                    proof.sequence,
-                    proof.size,
-                    &proof.path,
-                    &checkpoint.root,
-                )
+            verify_inclusion(&leaf.hash, sequence, size, &proof.path, &checkpoint.root)
         };
         let sized = |seen: &&Seen| {
             let checkpoint = seen.note.unverified();
@@ -169,7 +187,7 @@ impl Logs {
             .filter(sized)
             .all(|seen| leads(seen.note.unverified()))
         {
-            log.unproven.remove(&proof.sequence);
+            leaf.proven = true;
         } else {
             findings.contradict(Claim::Integrity, Some(&place), || {
                 format!(
@@ -177,6 +195,38 @@ impl Logs {
                     proof.size
                 )
             });
+        }
+    }
+
+    /// Takes a proof that an earlier checkpoint is the beginning of a later one.
+    pub(crate) fn consistency(&mut self, proof: &Consistency, findings: &mut Findings) {
+        let of = |seen: &Seen, size: u64| {
+            let checkpoint = seen.note.unverified();
+            let same = checkpoint.log_id == proof.log_id && checkpoint.size == size;
+            same.then_some(checkpoint.root)
+        };
+        let later = self.checkpoints.iter().filter(|seen| !seen.kept);
+        let later: Vec<Hash> = later.filter_map(|seen| of(seen, proof.to)).collect();
+        for seen in &mut self.checkpoints {
+            let Some(root) = of(seen, proof.from).filter(|_| seen.kept) else {
+                continue;
+            };
+            let leads = |later: &Hash| {
+                verify_consistency((proof.from, &root), (proof.to, later), &proof.path)
+            };
+            if later.is_empty() {
+                continue;
+            }
+            seen.consistent = later.iter().all(leads);
+            if !seen.consistent {
+                let name = &seen.name;
+                findings.contradict(Claim::Integrity, None, || {
+                    format!(
+                        "the checkpoint of size {} is no continuation of {name}",
+                        proof.to
+                    )
+                });
+            }
         }
     }
 
@@ -255,9 +305,11 @@ impl Logs {
             });
             return false;
         }
-        if seen.kept && !self.whole && root.is_none() {
+        if seen.kept && !self.whole && root.is_none() && !seen.consistent {
             findings.leave_open(Claim::Integrity, None, || {
-                format!("{name} cannot be compared with a filtered bundle")
+                format!(
+                    "{name} cannot be compared with a filtered bundle that proves no consistency with it"
+                )
             });
         }
         signed == Signed::Trusted && (root.is_some() || !self.whole)
@@ -301,7 +353,11 @@ impl Log {
                 *root = Some(self.tree.root());
             }
         } else {
-            self.unproven.insert(sequence, entry.hash());
+            self.leaves.push(Leaf {
+                sequence,
+                hash: entry.hash().to_bytes(),
+                proven: false,
+            });
         }
     }
 
@@ -345,12 +401,10 @@ impl Log {
                 });
             }
         }
-        if !whole && !self.unproven.is_empty() {
+        let unproven = self.leaves.iter().filter(|leaf| !leaf.proven).count();
+        if !whole && unproven > 0 {
             findings.leave_open(Claim::Integrity, None, || {
-                format!(
-                    "{} entries of `{id}` have no inclusion proof under a checkpoint",
-                    self.unproven.len()
-                )
+                format!("{unproven} entries of `{id}` have no inclusion proof under a checkpoint")
             });
         }
     }

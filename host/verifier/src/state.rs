@@ -4,14 +4,18 @@
 //! from what entries say; it shares no code with the ledger, whose work it
 //! checks. [`Progress::apply`] refuses what may not follow.
 
+use std::sync::Arc;
+
 use countersign_canon::{Digest, Outcome, Recorded, RecordedState};
 use countersign_evidence::{Draft, EffectBoundary, Kind, RoundSays};
+
+use crate::facts::{Caller, Facts, Raw, Shared, caller};
 
 /// Where an execution stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     InFlight,
-    AwaitingInput(Option<Digest>),
+    AwaitingInput,
     TaskOpen,
     Blocked,
     Settled(Outcome),
@@ -29,43 +33,53 @@ pub(crate) enum StatedBy {
 /// One execution, as far as its entries went.
 #[derive(Clone, Debug)]
 pub(crate) struct Progress {
-    pub(crate) profile: Box<str>,
-    pub(crate) binding: Digest,
-    pub(crate) component: Digest,
-    pub(crate) target: Box<str>,
+    pub(crate) facts: Arc<Facts>,
+    binding: Raw,
     pub(crate) state: State,
     pub(crate) stated_by: Option<StatedBy>,
-    claimed: Vec<Digest>,
     fence: u64,
-    /// The attempts that may have invoked.
-    callers: Vec<Box<str>>,
+    /// The attempt that reserved it.
+    caller: Option<Caller>,
+    /// Few executions have rounds.
+    rounds: Option<Box<Rounds>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Rounds {
+    /// The digest of the `requestState` that the awaited round issued.
+    issued: Option<Raw>,
+    claimed: Vec<Raw>,
+    /// The attempts that claimed a round, and so may have invoked.
+    callers: Vec<Caller>,
 }
 
 impl Progress {
     /// The execution that an admission reserves; a reason where it cannot.
-    pub(crate) fn reserved(said: &Draft) -> Result<Self, &'static str> {
+    pub(crate) fn reserved(said: &Draft, shared: &mut Shared) -> Result<Self, &'static str> {
         if said.kind != Kind::Admission {
             return Err("it is the first of its execution and is no admission");
         }
         let lacks = "an admission lacks its profile, component, binding or target";
         Ok(Self {
-            profile: said.profile.as_deref().ok_or(lacks)?.into(),
-            binding: said.binding.ok_or(lacks)?,
-            component: said.component.ok_or(lacks)?,
-            target: said.target().ok_or(lacks)?.to_string().into(),
+            facts: shared.facts(said).ok_or(lacks)?,
+            binding: said.binding.ok_or(lacks)?.to_bytes(),
             state: State::InFlight,
             stated_by: None,
-            claimed: Vec::new(),
             fence: said.fence.unwrap_or_default(),
-            callers: said.call_id.iter().map(|id| id.as_str().into()).collect(),
+            caller: caller(said),
+            rounds: None,
         })
     }
 
     /// What `classify` is told of it; `None` where its state is not known.
     pub(crate) fn recorded<T>(&self, ask: impl FnOnce(&Recorded<'_>) -> T) -> Option<T> {
+        let rounds = self.rounds.as_deref();
+        let issued = rounds
+            .and_then(|rounds| rounds.issued)
+            .map(Digest::from_bytes);
         let state = match &self.state {
             State::InFlight => RecordedState::InFlight,
-            State::AwaitingInput(issued) => {
+            State::AwaitingInput => {
                 RecordedState::AwaitingInput(issued.as_ref().map(Digest::as_str))
             }
             State::TaskOpen => RecordedState::TaskOpen,
@@ -73,11 +87,17 @@ impl Progress {
             State::Settled(outcome) => RecordedState::Settled(*outcome),
             State::Unknown => return None,
         };
-        let claimed: Vec<&str> = self.claimed.iter().map(Digest::as_str).collect();
+        let claimed = rounds.map(|rounds| rounds.claimed.as_slice());
+        let claimed: Vec<Digest> = claimed
+            .unwrap_or_default()
+            .iter()
+            .map(|raw| Digest::from_bytes(*raw))
+            .collect();
+        let claimed: Vec<&str> = claimed.iter().map(Digest::as_str).collect();
         Some(ask(&Recorded {
-            profile: &self.profile,
-            binding: self.binding.as_str(),
-            target: &self.target,
+            profile: &self.facts.profile,
+            binding: Digest::from_bytes(self.binding).as_str(),
+            target: &self.facts.target,
             state,
             claimed: &claimed,
         }))
@@ -97,7 +117,7 @@ impl Progress {
             (Kind::Other(_), _) => self.state = State::Unknown,
             (Kind::Refusal, _) | (_, State::Unknown) => {}
             (Kind::Admission, _) => return Err("the execution was reserved before"),
-            (Kind::Terminal, State::InFlight | State::AwaitingInput(_) | State::TaskOpen) => {
+            (Kind::Terminal, State::InFlight | State::AwaitingInput | State::TaskOpen) => {
                 self.settle(said, StatedBy::Gateway)?;
             }
             (Kind::Terminal, State::Settled(_)) => return Err("the execution was settled before"),
@@ -114,13 +134,8 @@ impl Progress {
 
     /// What was reserved does not change.
     fn check_facts(&self, said: &Draft) -> Result<(), &'static str> {
-        let same = said.binding == Some(self.binding)
-            && said.profile.as_deref() == Some(&self.profile)
-            && said.component == Some(self.component)
-            && said
-                .target()
-                .is_some_and(|target| target.to_string() == *self.target);
-        if !same {
+        let binding = said.binding.map(Digest::to_bytes);
+        if binding != Some(self.binding) || !self.facts.are_of(said) {
             return Err("it names another profile, component, binding or target than was reserved");
         }
         let asks = said
@@ -132,15 +147,20 @@ impl Progress {
         let claims = said
             .round
             .is_some_and(|round| round.says == RoundSays::Claimed);
-        let known = said
-            .call_id
-            .as_ref()
-            .is_some_and(|id| self.callers.iter().any(|c| **c == *id.as_str()));
-        if claims || known {
+        if claims || self.permitted(said) {
             Ok(())
         } else {
             Err("it names a call that was not permitted to invoke")
         }
+    }
+
+    /// Whether an entry names a call that could invoke.
+    fn permitted(&self, said: &Draft) -> bool {
+        let Some(caller) = caller(said) else {
+            return false;
+        };
+        let rounds = self.rounds.as_deref();
+        self.caller == Some(caller) || rounds.is_some_and(|r| r.callers.contains(&caller))
     }
 
     fn settle(&mut self, said: &Draft, by: StatedBy) -> Result<(), &'static str> {
@@ -156,16 +176,18 @@ impl Progress {
         let round = said
             .round
             .ok_or("it does not say which round it is about")?;
-        let claimed = u32::try_from(self.claimed.len()).unwrap_or(u32::MAX);
+        let rounds = self.rounds.get_or_insert_default();
+        let before = rounds.claimed.len();
         match (round.says, self.state) {
             (RoundSays::Asked, State::InFlight) => {
-                self.state = State::AwaitingInput(said.request_state_issued);
+                self.state = State::AwaitingInput;
+                rounds.issued = said.request_state_issued.map(Digest::to_bytes);
             }
-            (RoundSays::Claimed, State::AwaitingInput(_)) => {
+            (RoundSays::Claimed, State::AwaitingInput) => {
                 let lacks = "it claims a round without a continuation or a call";
-                self.claimed.push(said.continuation.ok_or(lacks)?);
-                self.callers
-                    .push(said.call_id.as_ref().ok_or(lacks)?.as_str().into());
+                let continuation = said.continuation.ok_or(lacks)?;
+                rounds.callers.push(caller(said).ok_or(lacks)?);
+                rounds.claimed.push(continuation.to_bytes());
                 self.state = State::InFlight;
             }
             _ => {
@@ -174,11 +196,11 @@ impl Progress {
                 );
             }
         }
-        let number = u32::try_from(self.claimed.len()).unwrap_or(u32::MAX);
-        let expected = number
-            .max(claimed)
-            .saturating_add(u32::from(round.says == RoundSays::Asked));
-        if round.number == expected {
+        let expected = match round.says {
+            RoundSays::Asked => before.saturating_add(1),
+            RoundSays::Claimed => rounds.claimed.len(),
+        };
+        if usize::try_from(round.number) == Ok(expected) {
             Ok(())
         } else {
             Err("its round has another number")

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Seek};
 
 use countersign_canon::Digest;
-use countersign_evidence::bundle::{Bundle, BundleError, Profile, Proof};
+use countersign_evidence::bundle::{Bundle, BundleError, Consistency, Profile, Proof};
 use countersign_evidence::{Entry, Kind};
 
 use crate::admission::Requests;
@@ -16,6 +16,7 @@ use crate::findings::{Findings, Place};
 use crate::inputs::Inputs;
 use crate::logs::Logs;
 use crate::outcome;
+use crate::parsing;
 use crate::receipts::Receipts;
 use crate::report::Report;
 
@@ -24,6 +25,8 @@ use crate::report::Report;
 #[error("the bundle is unusable: {0}")]
 pub struct Unusable(#[from] BundleError);
 
+/// After how many entries the watcher is told.
+const WATCHED: u64 = 4_096;
 /// How many notes of one sort are kept.
 const NOTES: usize = 32;
 
@@ -33,6 +36,22 @@ const NOTES: usize = 32;
 /// A file that cannot be read as a bundle. Everything that can be read has a
 /// report, however bad.
 pub fn verify(file: impl Read + Seek, inputs: &Inputs) -> Result<Report, Unusable> {
+    verify_watched(file, inputs, &mut |_, _| {})
+}
+
+/// Is told, from time to time, how many entries were checked of how many that
+/// the bundle says it holds.
+pub type Watch<'w> = dyn FnMut(u64, u64) + 'w;
+
+/// As [`verify`], with somebody who watches.
+///
+/// # Errors
+/// As [`verify`].
+pub fn verify_watched(
+    file: impl Read + Seek,
+    inputs: &Inputs,
+    watch: &mut Watch<'_>,
+) -> Result<Report, Unusable> {
     let mut bundle = Bundle::open(file)?;
     let manifest = bundle.manifest().clone();
     let whole = manifest.filter.is_none();
@@ -50,17 +69,24 @@ pub fn verify(file: impl Read + Seek, inputs: &Inputs) -> Result<Report, Unusabl
             "the member `{member}` is not known and was not read"
         ));
     }
-    let mut lines = bundle.entries();
+    let all = manifest
+        .logs
+        .iter()
+        .fold(0, |all: u64, log| all.saturating_add(log.size));
     let mut line_number = 0_u64;
-    while let Some(line) = lines.next()? {
+    let mut lines = bundle.entries();
+    parsing::each(&mut lines, inputs.threads, |entry| {
+        if line_number.is_multiple_of(WATCHED) {
+            watch(line_number, all);
+        }
         line_number = line_number.saturating_add(1);
-        let entry = match Entry::parse(line) {
+        let entry = match entry {
             Ok(entry) => entry,
             Err(error) => {
                 findings.contradict(Claim::Integrity, None, || {
                     format!("line {line_number}: {error}")
                 });
-                continue;
+                return;
             }
         };
         let place = Place::of(&entry);
@@ -72,12 +98,16 @@ pub fn verify(file: impl Read + Seek, inputs: &Inputs) -> Result<Report, Unusabl
         attribution.entry(&entry, &place, &mut findings);
         outcome::entry(&entry, &place, &mut findings);
         receipts.entry(&entry, &place, &mut findings);
-    }
+    })?;
+    watch(line_number, all);
     let mut lines = bundle.proofs();
     while let Some(line) = lines.next()? {
-        match Proof::parse(line) {
-            Some(proof) => logs.proof(&proof, &mut findings),
-            None => findings.contradict(Claim::Integrity, None, || "a line is no proof".to_owned()),
+        if let Some(proof) = Proof::parse(line) {
+            logs.proof(&proof, &mut findings);
+        } else if let Some(proof) = Consistency::parse(line) {
+            logs.consistency(&proof, &mut findings);
+        } else {
+            findings.contradict(Claim::Integrity, None, || "a line is no proof".to_owned());
         }
     }
     notes.compare(&carried, &mut findings);

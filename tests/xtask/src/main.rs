@@ -9,6 +9,7 @@ mod bench;
 mod chore;
 mod crash;
 mod demo;
+mod evidence;
 mod fuzz;
 mod guest;
 mod interop;

@@ -1,8 +1,10 @@
 //! `cargo xtask test`: everything, step by step.
 
+use std::fs;
+
 use crate::{
     chore::{self, Outcome},
-    demo, guest, interop, nextest,
+    demo, evidence, guest, interop, nextest,
     steps::Steps,
     tools, workspace,
 };
@@ -10,7 +12,8 @@ use crate::{
 /// Every test: native code, three WebAssembly hosts, Python, real clients
 ///
 /// Runs, each as a step with its time: the Rust tests of both workspaces and
-/// the examples in their docs; the demonstration; the independent Python reference over vectors/;
+/// the examples in their docs; the demonstration; the independent Python reference over vectors/,
+/// and the Python verifier over every bundle of the tamper tests;
 /// the released components under Python's and Node's WebAssembly hosts; the
 /// foreign clients through the gateway; and the checks that the released
 /// components are what their sources build, wherever that is done. Ends with the line
@@ -26,8 +29,15 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let mut steps = Steps::default();
     steps.run("Build the binaries", nextest::binaries);
+    // The tamper tests leave their bundles here for the second verifier.
+    let tampered = evidence::tampered();
     steps.run("Rust tests", || {
-        chore::run(&mut nextest::tests(&["--workspace"], false))
+        match fs::remove_dir_all(&tampered) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
+            _ => {}
+        }
+        let mut tests = nextest::tests(&["--workspace"], false);
+        chore::run(tests.env("COUNTERSIGN_TAMPER_DIR", &tampered))
     });
     steps.run("Rust tests of canon", || {
         let canon = [
@@ -57,6 +67,15 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         let mut command = chore::command(tools::python()?, [reference]);
         chore::run(command.arg("vectors"))
     });
+    steps.run(
+        "Honest and tampered bundles by the Python verifier",
+        evidence::agree,
+    );
+    steps.run(
+        "Other forms of evidence by the Python verifier",
+        evidence::interchange,
+    );
+    steps.run("Checks that the docs do by hand", evidence::by_hand);
     steps.run("Vectors by the components under Python's wasmtime", || {
         let run = workspace::root().join("tests/hosts/python/run.py");
         chore::run(&mut chore::command(tools::python()?, [run]))

@@ -5,8 +5,10 @@ mod audit;
 mod bind;
 mod executions;
 mod explain;
+mod key;
 mod ledger;
 mod profile;
+mod receipt;
 mod serve;
 mod verify;
 
@@ -41,6 +43,10 @@ enum Command {
     #[command(subcommand)]
     Audit(audit::Audit),
     Verify(verify::Verify),
+    #[command(subcommand)]
+    Receipt(receipt::ReceiptCommand),
+    #[command(subcommand)]
+    Key(key::Key),
 }
 
 impl Countersign {
@@ -56,6 +62,8 @@ impl Countersign {
             Command::Profile(profile) => profile.run(),
             Command::Audit(audit) => audit.run(),
             Command::Verify(verify) => verify.run(),
+            Command::Receipt(receipt) => receipt.run(),
+            Command::Key(key) => key.run(),
         }
     }
 }

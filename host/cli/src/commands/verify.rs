@@ -4,17 +4,17 @@
 use std::fs::{self, File};
 use std::io::{self, BufReader, Write as _};
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use clap::Args;
 use countersign_engine::Profiles;
 use countersign_evidence::Receipt;
-use countersign_evidence::checkpoint::SignedCheckpoint;
-use countersign_evidence::key::VerifyingKey;
 use countersign_policy::{Bundle, PolicySet};
-use countersign_verifier::{Components, Inputs, Level, RequestFile, verify};
+use countersign_verifier::{Components, Inputs, Level, RequestFile, verify_watched};
 
 use crate::failure::{Failure, Status};
-use crate::{input, profiles};
+use crate::progress::Entries;
+use crate::{files, input, profiles};
 
 /// Verify a bundle, offline
 ///
@@ -56,10 +56,10 @@ pub(crate) struct Verify {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+    /// How many threads read entries; all processors without
+    #[arg(long, value_name = "COUNT")]
+    threads: Option<usize>,
 }
-
-/// The most bytes of a receipt, a checkpoint or a key.
-const SMALL_BYTES: u64 = 64 << 10;
 
 impl Verify {
     pub(crate) fn run(&self) -> Result<Status, Failure> {
@@ -69,9 +69,12 @@ impl Verify {
 
     fn verdict(&self) -> Result<Status, Failure> {
         let inputs = self.inputs()?;
-        let file = File::open(&self.bundle).map_err(|error| at(&self.bundle, &error))?;
-        let report = verify(BufReader::new(file), &inputs)
+        let file = File::open(&self.bundle).map_err(|error| files::at(&self.bundle, &error))?;
+        let bar = Entries::new();
+        let watch = &mut |done, all| bar.show(done, all);
+        let report = verify_watched(BufReader::new(file), &inputs, watch)
             .map_err(|error| Failure::new(Status::UNUSABLE, error.to_string()))?;
+        drop(bar);
         let mut output = io::stdout().lock();
         let text = match self.json {
             true => report.to_json(&self.level),
@@ -93,13 +96,19 @@ impl Verify {
         }
         let mut inputs = Inputs {
             components: Components::of(&approved),
+            threads: self
+                .threads
+                .or_else(|| thread::available_parallelism().map(usize::from).ok())
+                .unwrap_or(1),
             ..Inputs::default()
         };
         let shipped = std::iter::once(Ok(Bundle::shipped()));
         let named = self.policies.iter().map(|folder| Bundle::read(folder));
         for bundle in shipped.chain(named) {
-            let bundle = bundle.map_err(|error| unusable(&error))?;
-            inputs.approve_policies(PolicySet::load(bundle).map_err(|error| unusable(&error))?);
+            let bundle = bundle.map_err(|error| files::unusable(&error))?;
+            inputs.approve_policies(
+                PolicySet::load(bundle).map_err(|error| files::unusable(&error))?,
+            );
         }
         for path in &self.request {
             let name = path.display().to_string();
@@ -107,72 +116,31 @@ impl Verify {
             inputs.requests.push(RequestFile { name, message });
         }
         for text in &self.trust {
-            inputs.trusted.push(key(text)?);
+            inputs.trusted.push(files::key(text)?);
         }
         for path in &self.receipt {
-            let receipt = Receipt::parse(&small(path)?);
+            let receipt = Receipt::parse(&files::small(path)?);
             inputs
                 .receipts
-                .push(receipt.map_err(|error| in_file(path, &error))?);
+                .push(receipt.map_err(|error| files::in_file(path, &error))?);
         }
         for path in &self.since {
-            let checkpoint = SignedCheckpoint::parse(&text(path)?);
-            inputs
-                .since
-                .push(checkpoint.map_err(|error| in_file(path, &error))?);
+            inputs.since.push(files::checkpoint(path)?);
         }
         Ok(inputs)
     }
 }
 
-/// A key as it is published, or the file that it stands in.
-fn key(given: &str) -> Result<VerifyingKey, Failure> {
-    let path = Path::new(given);
-    let written = if given.contains('+') && !path.exists() {
-        given.to_owned()
-    } else {
-        text(path)?
-    };
-    VerifyingKey::parse(written.trim_end()).map_err(|error| in_file(path, &error))
-}
-
 /// The components of a folder, in the order of their names.
 fn components(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let entries = fs::read_dir(folder).map_err(|error| at(folder, &error))?;
+    let entries = fs::read_dir(folder).map_err(|error| files::at(folder, &error))?;
     let mut paths = Vec::new();
     for entry in entries {
-        let path = entry.map_err(|error| at(folder, &error))?.path();
+        let path = entry.map_err(|error| files::at(folder, &error))?.path();
         if path.extension().is_some_and(|ending| ending == "wasm") {
             paths.push(path);
         }
     }
     paths.sort();
     Ok(paths)
-}
-
-fn small(path: &Path) -> Result<Vec<u8>, Failure> {
-    let size = fs::metadata(path).map_err(|error| at(path, &error))?.len();
-    if size > SMALL_BYTES {
-        return Err(Failure::new(
-            Status::UNUSABLE,
-            format!("`{}` is too large", path.display()),
-        ));
-    }
-    fs::read(path).map_err(|error| at(path, &error))
-}
-
-fn text(path: &Path) -> Result<String, Failure> {
-    String::from_utf8(small(path)?).map_err(|error| in_file(path, &error.utf8_error()))
-}
-
-fn at(path: &Path, error: &io::Error) -> Failure {
-    Failure::path(&path.display().to_string(), error)
-}
-
-fn in_file(path: &Path, error: &dyn std::error::Error) -> Failure {
-    Failure::new(Status::UNUSABLE, format!("`{}`: {error}", path.display()))
-}
-
-fn unusable(error: &dyn std::error::Error) -> Failure {
-    Failure::new(Status::UNUSABLE, error.to_string())
 }

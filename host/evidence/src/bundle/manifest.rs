@@ -1,10 +1,9 @@
 //! What a bundle says of itself; believed only where something else shows it.
 
+use countersign_canon::Limits;
 use countersign_canon::document::{Document, Item, Kind};
-use countersign_canon::{Digest, Limits};
 
 use crate::member::{Member, member};
-use crate::tree::Hash;
 use crate::{LogId, Time};
 
 /// The format that this version writes, and the only one that it reads.
@@ -86,22 +85,6 @@ impl FilterBy {
     }
 }
 
-/// The proof that an entry stands in a log of a certain size.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Proof {
-    /// The log.
-    pub log_id: LogId,
-    /// The entry's place in it.
-    pub sequence: u64,
-    /// The size of the tree that the path leads to.
-    pub size: u64,
-    /// The inclusion path.
-    pub path: Vec<Hash>,
-}
-
-/// A longer path than any tree's has.
-const LONGEST_PATH: usize = 64;
-
 impl Member for FilterBy {
     fn write(&self, out: &mut Vec<u8>) {
         self.as_str().to_owned().write(out);
@@ -179,39 +162,6 @@ impl Manifest {
             exported: Member::read(root.get("exported")?)?,
             filter: Member::read(root.get("filter")?)?,
             logs,
-        })
-    }
-}
-
-impl Proof {
-    /// One line of a member with proofs, without its line feed.
-    #[must_use]
-    pub fn to_json(&self) -> Vec<u8> {
-        let path: Vec<Digest> = self.path.iter().copied().map(Digest::from_bytes).collect();
-        let mut out = vec![b'{'];
-        member(&mut out, "log_id", &self.log_id);
-        member(&mut out, "path", &path);
-        member(&mut out, "sequence", &self.sequence);
-        member(&mut out, "size", &self.size);
-        out.push(b'}');
-        out
-    }
-
-    /// Reads such a line.
-    #[must_use]
-    pub fn parse(json: &[u8]) -> Option<Self> {
-        let document = Document::read(json, LIMITS).ok()?;
-        let root = document.root();
-        if root.kind() != Kind::Object || root.count() != 4 {
-            return None;
-        }
-        let path: Vec<Digest> = Member::read(root.get("path")?)?;
-        (path.len() <= LONGEST_PATH).then_some(())?;
-        Some(Self {
-            log_id: Member::read(root.get("log_id")?)?,
-            sequence: Member::read(root.get("sequence")?)?,
-            size: Member::read(root.get("size")?)?,
-            path: path.into_iter().map(Digest::to_bytes).collect(),
         })
     }
 }

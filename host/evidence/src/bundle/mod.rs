@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `manifest.json` | first: the format, the logs with their sizes, the filter |
 //! | `entries/NNNNNN.jsonl` | entries, one canonical object a line, each log's in ascending order |
-//! | `proofs/NNNNNN.jsonl` | inclusion proofs, in a filtered bundle |
+//! | `proofs/NNNNNN.jsonl` | inclusion proofs, and consistency proofs, in a filtered bundle |
 //! | `checkpoints/NNNNNN.txt` | signed notes |
 //! | `profiles/NAME@VERSION.wasm` | the components that entries name |
 //! | `policies/HEX/…` | the policies and schema with that digest |
@@ -16,11 +16,17 @@
 
 mod container;
 mod manifest;
+mod narrow;
+mod proofs;
+mod prove;
 mod reader;
 mod writer;
 
 pub use container::BundleError;
-pub use manifest::{Filter, FilterBy, LogExtent, Manifest, Proof};
+pub use manifest::{Filter, FilterBy, LogExtent, Manifest};
+pub use narrow::narrow;
+pub use proofs::{Consistency, Proof};
+pub use prove::{ProveError, Which, prove};
 pub use reader::{Bundle, Lines, Policy, Profile};
 pub use writer::{Named, Writer};
 

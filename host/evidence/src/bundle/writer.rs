@@ -6,7 +6,7 @@ use std::io::Write;
 use countersign_canon::{Digest, ProfileId};
 
 use super::container::{self, BundleError};
-use super::{Manifest, Proof};
+use super::{Consistency, Manifest, Proof};
 use crate::Entry;
 
 /// A chunk is written when it has grown to this many bytes; well below the
@@ -114,6 +114,14 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// What `out` reports.
     pub fn proof(&mut self, proof: &Proof) -> Result<(), BundleError> {
+        self.proofs.line(&mut self.out, &proof.to_json())
+    }
+
+    /// Adds the proof that an earlier head is the beginning of a later one.
+    ///
+    /// # Errors
+    /// What `out` reports.
+    pub fn consistency(&mut self, proof: &Consistency) -> Result<(), BundleError> {
         self.proofs.line(&mut self.out, &proof.to_json())
     }
 

@@ -1,15 +1,23 @@
 //! A small honest gateway: it writes the entries that a real one writes, for
 //! calls of every sort, and exports them. Tests then lie about them.
 
-#![allow(dead_code, reason = "each test uses its part")]
+#![allow(dead_code, unused_imports, reason = "each test uses its part")]
 
-use std::collections::HashMap;
+mod asked;
+mod brought;
+mod export;
+mod kinds;
+
+pub use asked::Asked;
+pub use export::Export;
+
+use std::collections::{BTreeMap, HashMap};
 use std::io::Cursor;
 
 use countersign_canon::{
     Admitted, Classification, Difference, Digest, Numbers, Outcome, ProfileId, preimage,
 };
-use countersign_evidence::bundle::{Filter, LogExtent, Manifest, Proof, Writer};
+use countersign_evidence::bundle::Proof;
 use countersign_evidence::checkpoint::Checkpoint;
 use countersign_evidence::key::SigningKey;
 use countersign_evidence::proof::Collector;
@@ -36,7 +44,11 @@ pub fn native(component: &[u8]) -> Native {
 }
 
 pub fn key(seed: u8) -> SigningKey {
-    SigningKey::from_seed(log_id("log.example/1"), &[seed; 32])
+    key_of(&log_id("log.example/1"), seed)
+}
+
+pub fn key_of(log: &LogId, seed: u8) -> SigningKey {
+    SigningKey::from_seed(log.clone(), &[seed; 32])
 }
 
 pub fn log_id(text: &str) -> LogId {
@@ -44,7 +56,10 @@ pub fn log_id(text: &str) -> LogId {
 }
 
 pub struct World {
+    /// The log that is written now.
     pub head: Head,
+    /// The other logs of the fleet.
+    pub others: BTreeMap<LogId, Head>,
     pub entries: Vec<Entry>,
     pub requests: Vec<(String, Vec<u8>)>,
     component: Vec<u8>,
@@ -52,45 +67,6 @@ pub struct World {
     chains: HashMap<String, Link>,
     clock: i64,
     calls: u32,
-}
-
-/// One call, as its sender and the operator see it.
-#[derive(Clone, Copy)]
-pub struct Asked<'a> {
-    pub id: Option<&'a str>,
-    pub tool: &'a str,
-    pub class: &'a str,
-    pub amount: &'a str,
-    pub state: Option<&'a str>,
-}
-
-impl<'a> Asked<'a> {
-    pub fn transfer(id: &'a str, amount: &'a str) -> Self {
-        Self {
-            id: Some(id),
-            tool: "transfér",
-            class: "side-effecting",
-            amount,
-            state: None,
-        }
-    }
-
-    fn message(&self) -> Vec<u8> {
-        let id = self
-            .id
-            .map(|id| format!(r#""countersign.dev/execution_id":"{id}","#))
-            .unwrap_or_default();
-        let round = self
-            .state
-            .map(|state| format!(r#","inputResponses":{{"a":"ja"}},"requestState":"{state}""#));
-        format!(
-            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{}","arguments":{{"amount":{},"to":"zoë"}},"_meta":{{{id}"countersign.dev/workflow_id":"w-1","io.modelcontextprotocol/clientInfo":{{"name":"x"}}}}{}}}}}"#,
-            self.tool,
-            self.amount,
-            round.unwrap_or_default(),
-        )
-        .into_bytes()
-    }
 }
 
 impl World {
@@ -103,6 +79,7 @@ impl World {
         let mut world = Self {
             component: component.to_vec(),
             head: Head::new(log_id("log.example/1")),
+            others: BTreeMap::new(),
             entries: Vec::new(),
             requests: Vec::new(),
             policies: PolicySet::load(Bundle::shipped()).unwrap(),
@@ -110,111 +87,59 @@ impl World {
             clock: 1_767_323_045_000_006,
             calls: 0,
         };
-        let mut start = world.draft(Kind::Start);
+        world.begin();
+        world
+    }
+
+    /// What a replica writes when it starts.
+    fn begin(&mut self) {
+        let mut start = self.draft(Kind::Start);
         start.incarnation = Some("1".into());
-        world.append(start, None);
-        let mut profile = world.draft(Kind::ProfileLoaded);
+        self.append(start, None);
+        let mut profile = self.draft(Kind::ProfileLoaded);
         profile.profile = Some(PROFILE.into());
-        profile.component = Some(Digest::of(&[component]));
+        profile.component = Some(Digest::of(&[&self.component]));
         profile.world = Some("countersign:admission@1.0.0".into());
-        world.append(profile, None);
-        let mut policies = world.draft(Kind::PolicyLoaded);
-        policies.policy_digest = Some(world.policies.digest());
+        self.append(profile, None);
+        let mut policies = self.draft(Kind::PolicyLoaded);
+        policies.policy_digest = Some(self.policies.digest());
         policies.evaluator = Some(PolicySet::evaluator().into());
-        world.append(policies, None);
+        self.append(policies, None);
         for tool in ["transfér", "balance"] {
-            let mut approved = world.draft(Kind::CatalogApproved);
+            let mut approved = self.draft(Kind::CatalogApproved);
             approved.server = "ledger".parse().ok();
             approved.server_digest = Some(digest("server"));
             approved.tool = Some(tool.into());
             approved.catalog.approved = Some(digest(tool));
-            world.append(approved, None);
+            self.append(approved, None);
         }
-        world
     }
 
-    /// One of everything.
-    pub fn full() -> Self {
-        Self::full_of(COMPONENT)
+    /// Goes on at another replica, which writes a log of its own.
+    pub fn at(&mut self, log: &str) {
+        let log = log_id(log);
+        if *self.head.log_id() == log {
+            return;
+        }
+        let known = self.others.remove(&log);
+        let begins = known.is_none();
+        let head = known.unwrap_or_else(|| Head::new(log));
+        let left = std::mem::replace(&mut self.head, head);
+        self.others.insert(left.log_id().clone(), left);
+        if begins {
+            self.begin();
+        }
     }
 
-    /// One of everything, by a gateway that loaded this component.
-    pub fn full_of(component: &[u8]) -> Self {
-        let mut world = Self::of(component);
-        // A call, its retry, and a mutated retry.
-        let first = Asked::transfer("e-1", "5");
-        world.admit(first, Classification::Fresh);
-        world.settle("e-1", Outcome::Succeeded);
-        world.refuse(first, Classification::Replay(Outcome::Succeeded));
-        let binding = Difference {
-            binding: true,
-            target: false,
-        };
-        world.refuse(
-            Asked::transfer("e-1", "5.0"),
-            Classification::Collision(binding),
-        );
-        // A denial, and a call without an identifier.
-        world.deny(Asked {
-            tool: "wipe",
-            class: "destructive",
-            ..Asked::transfer("e-2", "1")
-        });
-        world.admit(
-            Asked {
-                id: None,
-                tool: "balance",
-                class: "read-only",
-                ..first
-            },
-            Classification::Fresh,
-        );
-        world.settle("call-5", Outcome::ToolError);
-        // Two rounds.
-        let round = Asked::transfer("e-3", "7");
-        world.admit(round, Classification::Fresh);
-        world.refuse(round, Classification::InFlight);
-        world.ask("e-3", "s-1");
-        world.refuse(
-            Asked {
-                state: Some("s-9"),
-                ..round
-            },
-            Classification::ContinuationMismatch,
-        );
-        world.admit(
-            Asked {
-                state: Some("s-1"),
-                ..round
-            },
-            Classification::Continuation,
-        );
-        world.refuse(
-            Asked {
-                state: Some("s-1"),
-                ..round
-            },
-            Classification::RoundReplay,
-        );
-        world.settle("e-3", Outcome::UpstreamError);
-        // A crash, an answer that came late, and an operator.
-        let lost = Asked::transfer("e-4", "8");
-        world.admit(lost, Classification::Fresh);
-        world.block("e-4");
-        world.refuse(lost, Classification::Blocked);
-        world.late("e-4");
-        world.resolve("e-4", Outcome::Succeeded);
-        world.resolve("e-4", Outcome::OutcomeUnknown);
-        // A task.
-        world.admit(Asked::transfer("e-5", "9"), Classification::Fresh);
-        world.task("e-5");
-        world.settle("e-5", Outcome::Succeeded);
-        // Nothing left; and one that is still open.
-        world.admit(Asked::transfer("e-6", "10"), Classification::Fresh);
-        world.settle("e-6", Outcome::NotAttempted);
-        world.admit(Asked::transfer("e-7", "11"), Classification::Fresh);
-        world.malformed();
-        world
+    /// The heads of all logs.
+    pub fn heads(&self) -> impl Iterator<Item = &Head> {
+        std::iter::once(&self.head).chain(self.others.values())
+    }
+
+    /// The signed heads of all logs.
+    pub fn notes(&self) -> Vec<String> {
+        let sign = |head: &Head| Checkpoint::of(head).sign(&key_of(head.log_id(), 1));
+        self.heads().map(sign).collect()
     }
 
     pub fn draft(&mut self, kind: Kind) -> Draft {
@@ -420,203 +345,9 @@ impl World {
         self.on(row, draft);
     }
 
-    fn ask(&mut self, row: &str, state: &str) {
-        let mut draft = self.about(row, Kind::Round);
-        draft.round = Some(Round {
-            says: RoundSays::Asked,
-            number: 1,
-        });
-        draft.request_state_issued = Some(preimage::request_state(state));
-        self.on(row, draft);
-    }
-
     pub fn block(&mut self, row: &str) {
         let mut draft = self.about(row, Kind::Blocked);
         draft.refusal = "owner-lost".parse().ok();
         self.on(row, draft);
-    }
-
-    fn late(&mut self, row: &str) {
-        let mut draft = self.about(row, Kind::LateAnswer);
-        draft.outcome = Some(Outcome::Succeeded);
-        draft.answer_digest = Some(digest("late"));
-        draft.answer_bytes = Some(4);
-        self.on(row, draft);
-    }
-
-    fn resolve(&mut self, row: &str, outcome: Outcome) {
-        let mut draft = self.about(row, Kind::Resolution);
-        draft.outcome = Some(outcome);
-        draft.resolution = Some(Resolution {
-            operator: "ops".into(),
-            reason: "seen at the bänk".into(),
-            evidence: Some(digest("statement")),
-        });
-        self.on(row, draft);
-    }
-
-    fn task(&mut self, row: &str) {
-        let mut draft = self.about(row, Kind::Task);
-        draft.task = Some(Task {
-            id: digest("task"),
-            status: "working".into(),
-        });
-        self.on(row, draft);
-    }
-
-    fn malformed(&mut self) {
-        let mut draft = self.draft(Kind::Refusal);
-        draft.call_id = "call-x".parse().ok();
-        draft.agent = Some(Agent {
-            method: "token".into(),
-            issuer: "ops".into(),
-            subject: "x".into(),
-        });
-        draft.execution_id_status = Some(ExecutionIdStatus::Unread);
-        draft.refusal = "syntax".parse().ok();
-        self.append(draft, None);
-        let mut draft = self.draft(Kind::Suppressed);
-        draft.refusal = "rate-limited".parse().ok();
-        let time = Time::from_micros(self.clock);
-        draft.suppressed = Some(Suppressed {
-            count: 3,
-            from: time,
-            to: time,
-        });
-        self.append(draft, None);
-    }
-
-    pub fn export(&self) -> Vec<u8> {
-        let lines: Vec<Vec<u8>> = self
-            .entries
-            .iter()
-            .map(|entry| entry.bytes().to_vec())
-            .collect();
-        Export {
-            lines,
-            ..Export::of(self)
-        }
-        .bundle()
-    }
-
-    pub fn inputs(&self) -> Inputs {
-        let mut inputs = Inputs {
-            trusted: vec![key(1).verifying_key()],
-            ..Inputs::default()
-        };
-        inputs.components.approve(native(&self.component));
-        inputs.approve_policies(PolicySet::load(Bundle::shipped()).unwrap());
-        inputs.requests = self
-            .requests
-            .iter()
-            .map(|(name, message)| RequestFile {
-                name: name.clone(),
-                message: message.clone(),
-            })
-            .collect();
-        inputs
-    }
-
-    pub fn receipts(&self) -> Vec<Receipt> {
-        let terminal = |entry: &&Entry| entry.said().kind == Kind::Terminal;
-        self.entries
-            .iter()
-            .filter(terminal)
-            .filter_map(Receipt::of)
-            .collect()
-    }
-
-    /// The inclusion proofs of the entries with these bytes.
-    pub fn proofs(&self, lines: &[Vec<u8>]) -> Vec<Proof> {
-        let chosen: Vec<&Entry> = self
-            .entries
-            .iter()
-            .filter(|entry| lines.iter().any(|line| line == entry.bytes()))
-            .collect();
-        let mut collector = Collector::new(self.head.size());
-        chosen
-            .iter()
-            .for_each(|entry| collector.want_inclusion(entry.sequence()));
-        self.entries
-            .iter()
-            .for_each(|entry| collector.leaf(entry.hash().to_bytes()));
-        let proof = |entry: &&Entry| Proof {
-            log_id: self.head.log_id().clone(),
-            sequence: entry.sequence(),
-            size: self.head.size(),
-            path: collector.inclusion(entry.sequence()).unwrap(),
-        };
-        chosen.iter().map(proof).collect()
-    }
-
-    pub fn check(&self, bundle: &[u8]) -> Report {
-        verify(Cursor::new(bundle), &self.inputs()).unwrap()
-    }
-}
-
-/// A bundle to be written, each part of which can be forged.
-#[derive(Clone)]
-pub struct Export {
-    pub log_id: LogId,
-    pub size: u64,
-    pub lines: Vec<Vec<u8>>,
-    pub notes: Vec<String>,
-    pub component: Vec<u8>,
-    pub policies: Vec<(String, Vec<u8>)>,
-    pub policy_digest: Digest,
-    pub filter: Option<Filter>,
-    pub proofs: Vec<Proof>,
-}
-
-impl Export {
-    pub fn of(world: &World) -> Self {
-        let files = world.policies.files();
-        Self {
-            log_id: world.head.log_id().clone(),
-            size: world.head.size(),
-            lines: world
-                .entries
-                .iter()
-                .map(|entry| entry.bytes().to_vec())
-                .collect(),
-            notes: vec![Checkpoint::of(&world.head).sign(&key(1))],
-            component: world.component.clone(),
-            policies: files
-                .iter()
-                .map(|f| (f.name.to_string(), f.text.as_bytes().to_vec()))
-                .collect(),
-            policy_digest: world.policies.digest(),
-            filter: None,
-            proofs: Vec::new(),
-        }
-    }
-
-    pub fn bundle(&self) -> Vec<u8> {
-        let manifest = Manifest {
-            exported: None,
-            logs: vec![LogExtent {
-                log_id: self.log_id.clone(),
-                size: self.size,
-                key: Some(key(1).verifying_key().to_string()),
-            }],
-            filter: self.filter.clone(),
-        };
-        let mut writer = Writer::new(Vec::new(), &manifest).unwrap();
-        for line in &self.lines {
-            writer.raw_entry(line).unwrap();
-        }
-        for proof in &self.proofs {
-            writer.proof(proof).unwrap();
-        }
-        for note in &self.notes {
-            writer.checkpoint(note).unwrap();
-        }
-        writer
-            .profile(&PROFILE.parse().unwrap(), &self.component)
-            .unwrap();
-        for (path, content) in &self.policies {
-            writer.policy(self.policy_digest, path, content).unwrap();
-        }
-        writer.finish().unwrap()
     }
 }

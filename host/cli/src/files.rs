@@ -1,0 +1,95 @@
+//! Files that commands read and write.
+
+use std::fs::{self, File};
+use std::io::{self, Seek as _, Write};
+use std::path::{Path, PathBuf};
+
+use countersign_evidence::checkpoint::SignedCheckpoint;
+use countersign_evidence::key::VerifyingKey;
+
+use crate::failure::{Failure, Status};
+
+/// The most bytes of a receipt, a proof, a checkpoint or a key.
+const SMALL_BYTES: u64 = 1 << 20;
+
+/// Has a file written that appears whole or not at all; `-` is the standard
+/// output.
+pub(crate) fn write(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    if path == Path::new("-") {
+        let mut out = io::stdout().lock();
+        write(&mut out)?;
+        return out.flush().map_err(|error| Failure::output(&error));
+    }
+    let mut draft = path.to_path_buf().into_os_string();
+    draft.push(".part");
+    let draft = PathBuf::from(draft);
+    let mut file = File::create(&draft).map_err(|error| at(path, &error))?;
+    let written = write(&mut file)
+        .and_then(|()| file.sync_all().map_err(|error| at(path, &error)))
+        .and_then(|()| fs::rename(&draft, path).map_err(|error| at(path, &error)));
+    if written.is_err() {
+        // What is left of it would be nothing whole.
+        let _ = fs::remove_file(&draft);
+    }
+    written
+}
+
+/// Has a file written that has no name, and gives it back from its beginning.
+pub(crate) fn temporary(
+    write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
+) -> Result<File, Failure> {
+    let failed = |error: io::Error| Failure::output(&error);
+    let mut file = tempfile::tempfile().map_err(failed)?;
+    write(&mut file)?;
+    file.rewind().map_err(failed)?;
+    Ok(file)
+}
+
+/// Reads a small file.
+pub(crate) fn small(path: &Path) -> Result<Vec<u8>, Failure> {
+    let size = fs::metadata(path).map_err(|error| at(path, &error))?.len();
+    if size > SMALL_BYTES {
+        let text = format!("`{}` is too large", path.display());
+        return Err(Failure::new(Status::USAGE, text));
+    }
+    fs::read(path).map_err(|error| at(path, &error))
+}
+
+/// Reads a small file of text.
+pub(crate) fn text(path: &Path) -> Result<String, Failure> {
+    String::from_utf8(small(path)?).map_err(|error| in_file(path, &error.utf8_error()))
+}
+
+/// Reads a signed checkpoint.
+pub(crate) fn checkpoint(path: &Path) -> Result<SignedCheckpoint, Failure> {
+    SignedCheckpoint::parse(&text(path)?).map_err(|error| in_file(path, &error))
+}
+
+/// A key as it is published, or the file that it stands in.
+pub(crate) fn key(given: &str) -> Result<VerifyingKey, Failure> {
+    let path = Path::new(given);
+    let written = if given.contains('+') && !path.exists() {
+        given.to_owned()
+    } else {
+        text(path)?
+    };
+    VerifyingKey::parse(written.trim_end()).map_err(|error| in_file(path, &error))
+}
+
+/// A path that cannot be read or written.
+pub(crate) fn at(path: &Path, error: &io::Error) -> Failure {
+    Failure::path(&path.display().to_string(), error)
+}
+
+/// A file that does not hold what it should.
+pub(crate) fn in_file(path: &Path, error: &dyn std::error::Error) -> Failure {
+    Failure::new(Status::USAGE, format!("`{}`: {error}", path.display()))
+}
+
+/// Something that cannot be used.
+pub(crate) fn unusable(error: &dyn std::error::Error) -> Failure {
+    Failure::new(Status::USAGE, error.to_string())
+}

@@ -1,0 +1,92 @@
+//! The bundle of a whole fleet: three replicas, each with a log of its own.
+
+use countersign_verifier::{Claim, Level, Status, Verdict};
+
+use crate::lies::values;
+use crate::table::Table;
+use crate::world::{Export, World};
+
+#[test]
+fn a_fleets_bundle_verifies_as_one_in_whatever_order_its_logs_stand() {
+    let world = World::fleet();
+    let merged = Export::of(&world);
+    let mut apart = merged.clone();
+    let log = |line: &Vec<u8>| values(std::slice::from_ref(line))[0]["log_id"].to_string();
+    apart.lines.sort_by_key(log);
+    let mut turned = merged.clone();
+    turned
+        .lines
+        .sort_by_key(|line| std::cmp::Reverse(log(line)));
+    let all: Level = "all".parse().unwrap();
+    let mut table = Table::new("fleet-honest");
+    for export in [merged, apart, turned] {
+        let report = table.check("nothing", &export, &world.inputs());
+        assert_eq!(
+            report.verdict(&all),
+            Verdict::Verified,
+            "{}",
+            report.to_text(&all)
+        );
+    }
+}
+
+#[test]
+fn a_replica_that_is_left_out_is_missed_where_its_executions_go_on_elsewhere() {
+    let world = World::fleet();
+    let whole = Export::of(&world);
+    let mut table = Table::new("fleet");
+    for left_out in ["log.example/1", "log.example/2", "log.example/3"] {
+        let of = |line: &Vec<u8>| values(std::slice::from_ref(line))[0]["log_id"] == left_out;
+        // Its entries alone: the manifest still says that there is such a log.
+        let mut export = whole.clone();
+        export.lines.retain(|line| !of(line));
+        let row = "leave out one replica's entries";
+        let report = table.check(row, &export, &world.inputs());
+        assert_eq!(report.status(Claim::Completeness), Status::Contradicted);
+        // Everything that names it: what others hold of its executions is left.
+        export.notes.retain(|note| !note.starts_with(left_out));
+        if export.log_id.as_str() == left_out {
+            let first = export.others.remove(0);
+            (export.log_id, export.size) = (first.log_id, first.size);
+        } else {
+            export.others.retain(|log| log.log_id.as_str() != left_out);
+        }
+        let mut inputs = world.inputs();
+        inputs.requests.clear();
+        let row = "leave out one replica's log";
+        let report = table.check(row, &export, &inputs);
+        let status = |claim| report.status(claim);
+        assert_eq!(status(Claim::Ordering), Status::Contradicted, "{left_out}");
+        // The verifier trusts its key, and misses its log.
+        assert_eq!(status(Claim::Completeness), Status::NotEstablished);
+        // Who does not know that there is such a log sees the chains break.
+        inputs.trusted.retain(|key| key.name().as_str() != left_out);
+        let report = table.check("leave out one replica's log, unknown", &export, &inputs);
+        assert_eq!(report.verdict(&Level::default()), Verdict::Contradicted);
+    }
+}
+
+#[test]
+fn a_log_of_a_fleet_takes_no_entry_of_another() {
+    let world = World::fleet();
+    let whole = Export::of(&world);
+    let mut table = Table::new("fleet-splice");
+    for index in 0..whole.lines.len() {
+        let mut all = values(&whole.lines);
+        let log = if all[index]["log_id"] == "log.example/1" {
+            "log.example/2"
+        } else {
+            "log.example/1"
+        };
+        all[index]["log_id"] = log.into();
+        crate::lies::seal(&mut all[index]);
+        let mut export = whole.clone();
+        export.lines[index] = crate::lies::bytes(&all[index]);
+        let report = table.check("move an entry to another log", &export, &world.inputs());
+        assert_eq!(
+            report.verdict(&Level::default()),
+            Verdict::Contradicted,
+            "{index}"
+        );
+    }
+}

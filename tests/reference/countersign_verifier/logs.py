@@ -1,0 +1,183 @@
+"""Integrity and completeness (evidence.md, section 5): links, trees, heads."""
+
+from .notes import Key, Note
+from .trees import Tree, consistent, included
+
+
+def raw(digest):
+    return bytes.fromhex(digest.removeprefix("sha256:"))
+
+
+class Terms:
+    """Which keys may sign the heads of one log, and for which sizes."""
+
+    def __init__(self, trusted):
+        self.terms = [[key, 0, None] for key in trusted]
+        self.before = []
+        self.foreign = False
+
+    def rotate(self, rotation, size):
+        for term in self.terms:
+            following = term[0].follow(rotation) if term[2] is None else None
+            if following:
+                term[2] = size
+                self.terms.append([following, size, None])
+                return
+        try:
+            previous = Key(rotation["previous"])
+        except ValueError:
+            previous = None
+        trusted = [term[0].text for term in self.terms]
+        if previous and previous.follow(rotation) and rotation["next"] in trusted:
+            self.before.append((previous, size))
+        else:
+            self.foreign = True
+
+    def signer(self, note):
+        """`trusted`, `before`, `nobody` (no key is trusted) or `other`."""
+        if not self.terms:
+            return "nobody"
+        for key, low, high in self.terms:
+            if low <= note.size and (high is None or note.size <= high) and note.signed_by(key):
+                return "trusted"
+        if any(note.size <= high and note.signed_by(key) for key, high in self.before):
+            return "before"
+        return "other"
+
+
+def positions(log, entries, whole, findings):
+    """Walks one log's entries; answers whether each is where it should be,
+    up to the first that is not, and the size after the last."""
+    following, last, sound = 0, None, []
+    broken = False
+    for entry in entries:
+        sequence = int(entry["sequence"])
+        if sequence < following:
+            broken = True
+            findings.contradict("integrity", f"{log}#{sequence} stands twice or behind")
+            continue
+        follows = sequence == following
+        if not follows and whole:
+            broken = True
+            findings.contradict("completeness", f"{log}: entries from {following} on are missing")
+        linked = follows and (last is not None or sequence == 0)
+        first = entry["previous"] is None
+        if (linked and entry["previous"] != last) or (sequence == 0) != first:
+            broken = True
+            findings.contradict("integrity", f"{log}#{sequence} does not link")
+        last, following = entry["hash"], sequence + 1
+        if not broken:
+            sound.append(entry)
+    return sound, following, broken
+
+
+def check(manifest, entries, notes, proofs, consistencies, trust, since, findings):
+    """Judges all logs of a bundle."""
+    whole = manifest["filter"] is None
+    if not whole:
+        findings.leave_open("completeness", "filtered")
+    logs = {log["log_id"]: int(log["size"]) for log in manifest["logs"]}
+    mine = {log: [] for log in logs}
+    for key in trust:
+        if key.name not in logs:
+            findings.leave_open("completeness", f"{key.name} is trusted, and not there")
+    for entry in entries:
+        if entry["log_id"] in mine:
+            mine[entry["log_id"]].append(entry)
+        else:
+            findings.contradict("completeness", f"the log of {entry['log_id']} is not named")
+    seen = []
+    for text in notes:
+        try:
+            seen.append((Note(text), False))
+        except ValueError as error:
+            findings.contradict("integrity", str(error))
+    seen += [(Note(text), True) for text in since]
+    signed = {}
+    state = {}
+    for log, held in mine.items():
+        keys = Terms([key for key in trust if key.name == log])
+        for entry in held:
+            if entry["kind"] == "key-rotated" and entry["key"] is not None:
+                keys.rotate(entry["key"], int(entry["sequence"]) + 1)
+        sound, following, broken = positions(log, held, whole, findings)
+        tree = Tree([raw(entry["hash"]) for entry in sound]) if whole else None
+        state[log] = (keys, held, len(sound), following, broken, tree)
+    for note, kept in seen:
+        if note.log not in state:
+            findings.contradict("completeness", f"a head of {note.log}, which is not named")
+            continue
+        keys, held, length, following, broken, tree = state[note.log]
+        signer = keys.signer(note)
+        if signer == "other":
+            findings.contradict("integrity", f"a head of {note.log} by another key")
+            continue
+        size = following if whole else logs[note.log]
+        if note.size > size:
+            findings.contradict("completeness", f"{note.log} was longer: {note.size}")
+            continue
+        known = whole and note.size <= length
+        if known and tree.root(note.size) != note.root:
+            findings.contradict("integrity", f"another root of {note.log} at {note.size}")
+            continue
+        if kept and not whole and not _continues(note, seen, consistencies, findings):
+            findings.leave_open("integrity", "a head seen before cannot be compared")
+        if signer == "trusted" and (known or not whole):
+            signed[note.log] = max(signed.get(note.log, 0), note.size)
+    unproven = {} if whole else _unproven(mine, seen, proofs, findings)
+    for log, (keys, held, length, following, broken, tree) in state.items():
+        if whole and len(held) < logs[log]:
+            findings.contradict("completeness", f"{log} should have {logs[log]} entries")
+        if following > logs[log]:
+            findings.contradict("completeness", f"{log} goes on to {following}")
+        if keys.foreign and keys.terms:
+            findings.contradict("integrity", f"a key of {log} was replaced by nobody")
+        if not keys.terms:
+            findings.leave_open("integrity", f"no key is trusted for {log}")
+            findings.leave_open("completeness", f"no key is trusted for {log}")
+            continue
+        if whole and not broken and signed.get(log, 0) < following:
+            findings.leave_open("integrity", f"the end of {log} is unsigned")
+            findings.leave_open("completeness", f"the end of {log} is unsigned")
+        if unproven.get(log):
+            findings.leave_open("integrity", f"{unproven[log]} entries of {log} are not proven")
+    findings.show("integrity")
+    findings.show("completeness")
+
+
+def _unproven(mine, seen, proofs, findings):
+    left = {log: {} for log in mine}
+    for log, held in mine.items():
+        following = 0
+        for entry in held:
+            if int(entry["sequence"]) >= following:
+                following = int(entry["sequence"]) + 1
+                left[log][int(entry["sequence"])] = raw(entry["hash"])
+    done = {log: set() for log in mine}
+    for proof in proofs:
+        log, sequence, size = proof["log_id"], int(proof["sequence"]), int(proof["size"])
+        roots = [note.root for note, _ in seen if note.log == log and note.size == size]
+        if not roots or sequence not in left.get(log, ()):
+            continue
+        found = included(left[log][sequence], sequence, size, [raw(hash_) for hash_ in proof["path"]])
+        if all(root == found for root in roots):
+            done[log].add(sequence)
+        else:
+            findings.contradict("integrity", f"{log}#{sequence} is not where its path says")
+    return {log: len(left[log].keys() - done[log]) for log in mine}
+
+
+def _continues(note, seen, consistencies, findings):
+    shown = False
+    for proof in consistencies:
+        if proof["log_id"] != note.log or int(proof["from"]) != note.size:
+            continue
+        size = int(proof["to"])
+        roots = [n.root for n, kept in seen if not kept and n.log == note.log and n.size == size]
+        if not roots:
+            continue
+        path = [raw(hash_) for hash_ in proof["path"]]
+        shown = all(consistent(note.size, note.root, size, path) == root for root in roots)
+        if not shown:
+            findings.contradict("integrity", f"{note.log} at {size} is no continuation")
+    return shown
