@@ -16,12 +16,15 @@
 
 mod binding;
 mod ledger;
+mod verify;
 
 const USAGE: &str = "bench [SECTION...]
   binding             the component against the same code compiled natively
   ledger              reservations and settlements, grouped and not
   ledger-large [N]    a ledger of N executions (5,000,000) against one of 10,000; takes long
-With none: binding and ledger.";
+  verify              bundles against plain SHA-256, and admissions again
+  verify-large [N]    the memory of exporting and verifying N entries (1,000,000); takes long
+With none: binding, ledger and verify.";
 
 fn main() {
     let words: Vec<String> = std::env::args()
@@ -33,9 +36,15 @@ fn main() {
         [] => {
             binding::run();
             ledger::run();
+            verify::run();
         }
         ["binding"] => binding::run(),
         ["ledger"] => ledger::run(),
+        ["verify"] => verify::run(),
+        ["verify-large"] => verify::large(1_000_000, ledger::filled),
+        ["verify-large", entries] => {
+            verify::large(entries.parse().expect("a number"), ledger::filled);
+        }
         ["ledger-large"] => ledger::large(5_000_000),
         ["ledger-large", executions] => ledger::large(executions.parse().expect("a number")),
         // The part that `ledger` runs under strace.

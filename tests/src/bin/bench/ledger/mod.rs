@@ -40,6 +40,13 @@ pub(crate) fn pairs(folder: &Path, pairs: usize) {
     ledger.stop().unwrap();
 }
 
+/// A ledger of so many executions, each with its outcome, for other rooms.
+pub(crate) fn filled(folder: &Path, executions: u64) {
+    let ledger = stage::open(folder, Kept::GROUPED);
+    load::fill(&ledger, 0, executions);
+    ledger.stop().unwrap();
+}
+
 fn grouped_against_alone(name: &str, goal: f64, disk: impl Fn(Kept) -> Kept) {
     let (mut alone, mut grouped) = (Vec::new(), Vec::new());
     for _ in 0..TURNS {
