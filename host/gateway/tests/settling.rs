@@ -1,0 +1,199 @@
+//! What a gateway does where its ledger fails it, or gave its execution up:
+//! the rows of `docs/spec/executions.md` §4 that meet a caller and an operator.
+//! The database is a real one, held by another connection for a while.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on fails"
+)]
+
+mod support;
+
+use std::path::Path;
+use std::time::Duration;
+
+use countersign_gateway::config::Config;
+use countersign_gateway::environment::Environment;
+use countersign_gateway::operator::{Office, api};
+use serde_json::Value;
+use support::upstream::Behaviour;
+use support::{Client, Gateway, PERMIT_ALL, Upstream, client};
+
+async fn start() -> (Upstream, Gateway, Client) {
+    let upstream = Upstream::start().await;
+    let gateway = Gateway::start(&upstream, PERMIT_ALL, "").await;
+    let session = gateway.client().session().await;
+    // The tools are known before anything fails.
+    session.call("look", "{}", None).await;
+    (upstream, gateway, session)
+}
+
+/// A second connection to the gateway's database.
+fn sql(gateway: &Gateway) -> rusqlite::Connection {
+    rusqlite::Connection::open(gateway.path().join("countersign.db")).unwrap()
+}
+
+/// Makes a call in a task of its own, and waits until it has its effect.
+async fn under_way(
+    upstream: &Upstream,
+    session: &Client,
+    answers_after: Duration,
+) -> tokio::task::JoinHandle<Value> {
+    upstream.behave(Behaviour::Slow(answers_after));
+    let (before, calling) = (upstream.effects(), session.clone());
+    let call = tokio::spawn(async move {
+        let message = client::call(7, "pay", "{}", Some("e1"));
+        calling.post(message).await.json()
+    });
+    while upstream.effects() == before {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    call
+}
+
+/// Asks as the operator, off the threads that serve.
+async fn operator<T: Send + 'static>(
+    folder: &Path,
+    ask: impl FnOnce(&Office) -> T + Send + 'static,
+) -> T {
+    let config = Config::read(&folder.join("countersign.toml")).unwrap();
+    let asked = move || {
+        let office = Office::open(&config.store, &Environment::system()).unwrap();
+        assert!(office.is_running());
+        ask(&office)
+    };
+    tokio::task::spawn_blocking(asked).await.unwrap()
+}
+
+fn e1() -> api::Which {
+    api::Which::Execution {
+        agent: api::Agent {
+            method: "open".into(),
+            issuer: String::new(),
+            subject: "anonymous".into(),
+        },
+        execution_id: "e1".into(),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_whose_settlement_fails_is_not_given_as_if_it_were_safe_and_settles_later() {
+    let (upstream, gateway, session) = start().await;
+    let call = under_way(&upstream, &session, Duration::from_millis(300)).await;
+    let held = sql(&gateway);
+    held.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let said = call.await.unwrap();
+    let data = &said["error"]["data"];
+    assert_eq!(data["code"], "settlement-failed", "{said}");
+    assert_eq!(data["safe_with_new_id"], false, "{said}");
+    assert!(said["result"].is_null(), "{said}");
+    held.execute_batch("ROLLBACK").unwrap();
+    drop(held);
+    // The outcome was kept, and is made durable with the same fence.
+    let mut data = Value::Null;
+    for _ in 0..100 {
+        data = session.call("pay", "{}", Some("e1")).await.data();
+        if data["code"] == "replay" {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(
+        (&data["code"], &data["outcome"]),
+        (&"replay".into(), &"succeeded".into()),
+        "{data}"
+    );
+    assert_eq!(upstream.effects(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reservation_that_cannot_be_made_sends_nothing_and_leaves_the_identifier_fresh() {
+    let (upstream, gateway, session) = start().await;
+    let held = sql(&gateway);
+    held.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let data = session.call("pay", "{}", Some("e1")).await.data();
+    assert_eq!(data["code"], "ledger-unavailable", "{data}");
+    assert_eq!(upstream.effects(), 1, "nothing was sent");
+    held.execute_batch("ROLLBACK").unwrap();
+    drop(held);
+    let mut said = Value::Null;
+    for _ in 0..100 {
+        said = session.call("pay", "{}", Some("e1")).await.json();
+        if said["result"].is_object() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert!(said["result"].is_object(), "{said}");
+    assert_eq!(upstream.effects(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_answer_of_an_owner_that_was_given_up_settles_nothing_until_an_operator_adopts_it() {
+    let (upstream, gateway, session) = start().await;
+    let call = under_way(&upstream, &session, Duration::from_millis(300)).await;
+    // As a sweeper of another replica would: the row is blocked, the fence up.
+    let given_up = "UPDATE executions SET state = 'blocked', fence = fence + 1 \
+                    WHERE execution_id = 'e1'";
+    assert_eq!(sql(&gateway).execute(given_up, []).unwrap(), 1);
+    let said = call.await.unwrap();
+    let data = &said["error"]["data"];
+    assert_eq!(data["code"], "settlement-failed", "{said}");
+    let repeat = session.call("pay", "{}", Some("e1")).await.data();
+    assert_eq!(repeat["code"], "blocked", "{repeat}");
+
+    let folder = gateway.path().to_owned();
+    let explained = operator(&folder, |office| office.explain(e1()).unwrap()).await;
+    let told = |lines: &[String], part: &str| lines.iter().any(|line| line.contains(part));
+    assert!(
+        told(&explained.known, "had been given up: `succeeded`"),
+        "{explained:?}"
+    );
+    assert!(told(&explained.next, "adopt it"), "{explained:?}");
+    assert!(told(&explained.commands, "--late-answer"), "{explained:?}");
+    let adopted = operator(&folder, |office| {
+        office
+            .resolve(api::Resolve {
+                which: e1(),
+                outcome: None,
+                late_answer: true,
+                reason: "nothing speaks against it".into(),
+                evidence: None,
+            })
+            .unwrap()
+    })
+    .await;
+    assert_eq!(
+        (adopted.state.as_str(), adopted.outcome.as_deref()),
+        ("settled", Some("succeeded"))
+    );
+    let repeat = session.call("pay", "{}", Some("e1")).await.data();
+    assert_eq!(
+        (&repeat["code"], &repeat["outcome"]),
+        (&"replay".into(), &"succeeded".into()),
+        "{repeat}"
+    );
+    assert_eq!(upstream.effects(), 2);
+    let (_, folder) = gateway.stop().await;
+    let kinds: Vec<String> = support::entries(folder.path())
+        .iter()
+        .filter(|entry| entry["execution_id"] == "e1" && entry["kind"] != "refusal")
+        .map(|entry| entry["kind"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(kinds, ["admission", "late-answer", "resolution"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_that_left_before_delivery_fetches_the_answer_that_was_settled() {
+    let (upstream, _gateway, session) = start().await;
+    let call = under_way(&upstream, &session, Duration::from_millis(300)).await;
+    call.abort();
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    let replay = session.call("pay", "{}", Some("e1")).await.data();
+    assert_eq!(replay["code"], "replay", "{replay}");
+    let fetch = r#"{"jsonrpc":"2.0","id":9,"method":"countersign.dev/answer","params":{"execution_id":"e1"}}"#;
+    let answer = session.post(fetch).await.json();
+    assert!(answer["result"]["content"].is_array(), "{answer}");
+    assert_eq!(upstream.effects(), 2, "nothing ran again");
+}
