@@ -22,6 +22,7 @@ const USAGE: &str = "bench [SECTION...]
   binding             the component against the same code compiled natively
   ledger              reservations and settlements, grouped and not
   ledger-large [N]    a ledger of N executions (5,000,000) against one of 10,000; takes long
+  log                 calls with the log against a build that leaves it out (the chore alone)
   verify              bundles against plain SHA-256, and admissions again
   verify-large [N]    the memory of exporting and verifying N entries (1,000,000); takes long
 With none: binding, ledger and verify.";
@@ -47,6 +48,8 @@ fn main() {
         }
         ["ledger-large"] => ledger::large(5_000_000),
         ["ledger-large", executions] => ledger::large(executions.parse().expect("a number")),
+        // One turn of `log`, in a build with the log and in one without it.
+        ["log-turn"] => println!("{:.0}", ledger::turn()),
         // The part that `ledger` runs under strace.
         ["ledger-pairs", folder, pairs] => {
             ledger::pairs(folder.as_ref(), pairs.parse().expect("a number"));

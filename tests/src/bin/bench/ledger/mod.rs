@@ -40,6 +40,11 @@ pub(crate) fn pairs(folder: &Path, pairs: usize) {
     ledger.stop().unwrap();
 }
 
+/// Pairs in a second, 64 clients.
+pub(crate) fn turn() -> f64 {
+    load::run(Kept::GROUPED, 64, TURN * 2).rate
+}
+
 /// A ledger of so many executions, each with its outcome, for other rooms.
 pub(crate) fn filled(folder: &Path, executions: u64) {
     let ledger = stage::open(folder, Kept::GROUPED);
