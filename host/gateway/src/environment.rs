@@ -20,6 +20,9 @@ pub struct Environment {
     pub clock: Arc<dyn Clock>,
     /// Fills a buffer with unpredictable bytes, or says that it cannot.
     pub random: fn(&mut [u8]) -> bool,
+    /// Reads a variable that the operator's configuration names; for the one who
+    /// needs it.
+    pub variable: fn(&str) -> Option<String>,
     /// What spawned servers inherit.
     pub inherited: Arc<[(String, String)]>,
     /// The user that this process runs as, by number.
@@ -38,6 +41,7 @@ impl Environment {
         Self {
             clock: Arc::new(SystemClock::new()),
             random: system_random,
+            variable,
             inherited: inherited(),
             user: rustix::process::geteuid().as_raw(),
         }
@@ -112,6 +116,13 @@ pub fn hex(bytes: &[u8]) -> String {
         })
 }
 
+/// The clock that goes on while the machine is suspended.
+#[cfg(target_os = "linux")]
+const COUNTS_SUSPENSION: rustix::time::ClockId = rustix::time::ClockId::Boottime;
+/// On Apple's systems the monotonic one does.
+#[cfg(not(target_os = "linux"))]
+const COUNTS_SUSPENSION: rustix::time::ClockId = rustix::time::ClockId::Monotonic;
+
 #[derive(Debug)]
 struct SystemClock {
     origin: Instant,
@@ -144,6 +155,14 @@ impl Clock for SystemClock {
     fn monotonic(&self) -> Duration {
         self.origin.elapsed()
     }
+
+    fn since_boot(&self) -> Duration {
+        let now = rustix::time::clock_gettime(COUNTS_SUSPENSION);
+        Duration::new(
+            u64::try_from(now.tv_sec).unwrap_or(0),
+            u32::try_from(now.tv_nsec).unwrap_or(0),
+        )
+    }
 }
 
 #[allow(
@@ -152,6 +171,14 @@ impl Clock for SystemClock {
 )]
 fn system_random(buffer: &mut [u8]) -> bool {
     getrandom::fill(buffer).is_ok()
+}
+
+#[allow(
+    clippy::disallowed_methods,
+    reason = "this is the one place of the environment"
+)]
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
 }
 
 #[allow(

@@ -4,7 +4,9 @@
 //! line on the store of one that is stopped. The rules are those of
 //! `docs/spec/evidence.md` §3.
 
+use std::collections::HashMap;
 use std::io::Write;
+use std::time::Duration;
 
 use countersign_canon::Digest;
 use countersign_evidence::bundle::{
@@ -12,17 +14,25 @@ use countersign_evidence::bundle::{
 };
 use countersign_evidence::key::VerifyingKey;
 use countersign_evidence::proof::Collector;
-use countersign_evidence::{Entry, Time};
-use countersign_ledger::{Ledger, LedgerError, OpenError, Options, Selection};
+use countersign_evidence::{Entry, LogId, Time};
+use countersign_ledger::{
+    AnswerBounds, KnownLog, Ledger, LedgerError, Selection, StoredCheckpoint,
+};
 use thiserror::Error;
 
 use crate::archive::Archive;
 use crate::config::Store;
 use crate::environment::Environment;
 use crate::rotation::{self, RotationError};
+use crate::store::{self, StoreError};
 
 /// Entries that are read at once.
 const PAGE: usize = 512;
+
+/// How long another replica's next checkpoint is waited for, and how often it is
+/// looked for: a little longer than replicas wait with it.
+const LOOKS: u32 = 24;
+const LOOK: Duration = Duration::from_millis(250);
 
 /// Why there is no bundle, or only part of one.
 #[derive(Debug, Error)]
@@ -32,7 +42,7 @@ pub enum ExportError {
     Ledger(#[from] LedgerError),
     /// The store of a stopped gateway cannot be opened.
     #[error(transparent)]
-    Open(#[from] OpenError),
+    Open(#[from] StoreError),
     /// The key cannot be read.
     #[error(transparent)]
     Key(#[from] RotationError),
@@ -63,8 +73,7 @@ pub struct Source {
 pub fn open_store(store: &Store, environment: &Environment) -> Result<Source, ExportError> {
     let signing = rotation::read(&store.key)?;
     let key = signing.verifying_key();
-    let options = Options::new(store.path.clone(), store.anchor.clone());
-    let ledger = Ledger::open_sqlite(options, environment.clock.clone(), signing)?;
+    let ledger = store::open(store, environment, signing, AnswerBounds::default())?;
     Ok(Source {
         ledger,
         archive: Archive::new(store.archive.clone()),
@@ -100,35 +109,24 @@ pub fn write<W: Write>(
     now: Time,
     out: W,
 ) -> Result<W, ExportError> {
-    // Entries that come later are another export's, and so are those that came
-    // since the checkpoint was cut; but a ledger that cuts none any more shows
-    // what it holds.
-    let mut head = source.ledger.head()?;
-    let checkpoint = source.ledger.newest_checkpoint()?;
-    if let Some(signed) = &checkpoint
-        && !source.ledger.rolled_back()
-        && !source.ledger.failed()
-    {
-        head.size = head.size.min(signed.size);
-    }
+    let logs = signed_logs(source)?;
     let manifest = Manifest {
         exported: Some(now),
-        logs: vec![LogExtent {
-            log_id: head.log_id.clone(),
-            size: head.size,
-            key: Some(source.key.to_string()),
-        }],
+        logs: logs.iter().map(|log| log.extent(source)).collect(),
         filter: filter(selection),
     };
     let mut writer = Writer::new(out, &manifest)?;
-    let chosen = entries(source, selection, head.size, &mut writer)?;
-    if manifest.filter.is_some()
-        && let Some(checkpoint) = &checkpoint
-    {
-        proofs(source, &chosen, checkpoint.size, &mut writer)?;
-    }
-    if let Some(checkpoint) = checkpoint {
-        writer.checkpoint(&checkpoint.text)?;
+    for log in &logs {
+        let chosen = entries(source, log, selection, &mut writer)?;
+        if manifest.filter.is_some()
+            && let Some(checkpoint) = &log.checkpoint
+        {
+            let log_id = &log.known.head.log_id;
+            proofs(source, log_id, &chosen, checkpoint.size, &mut writer)?;
+        }
+        if let Some(checkpoint) = &log.checkpoint {
+            writer.checkpoint(&checkpoint.text)?;
+        }
     }
     let named = writer.named().clone();
     for (profile, component) in &named.profiles {
@@ -153,17 +151,94 @@ pub fn write<W: Write>(
     Ok(writer.finish()?)
 }
 
-/// Writes the entries of a selection below `size`; gives their places.
+/// One log as far as it is exported. Entries that come later are another
+/// export's.
+struct Log {
+    known: KnownLog,
+    checkpoint: Option<StoredCheckpoint>,
+}
+
+impl Log {
+    fn extent(&self, source: &Source) -> LogExtent {
+        let head = &self.known.head;
+        let key = self.known.key.clone();
+        LogExtent {
+            log_id: head.log_id.clone(),
+            size: head.size,
+            key: key.or_else(|| Some(source.key.to_string())),
+        }
+    }
+
+    /// Leaves out what came since the checkpoint was cut, where no chain can go
+    /// on in another log; but a ledger that cuts none any more shows what it
+    /// holds.
+    fn end_where_signed(&mut self, source: &Source) {
+        if let Some(signed) = &self.checkpoint
+            && !source.ledger.rolled_back()
+            && !source.ledger.failed()
+        {
+            let head = &mut self.known.head;
+            head.size = head.size.min(signed.size);
+        }
+    }
+
+    fn is_signed(&self) -> bool {
+        let signed = self.checkpoint.as_ref().map_or(0, |newest| newest.size);
+        signed >= self.known.head.size
+    }
+}
+
+/// Every log of the store, with its newest checkpoint. The other replicas of a
+/// fleet sign what they have written a few seconds later, which is waited for;
+/// one that is gone signs no more.
+fn signed_logs(source: &Source) -> Result<Vec<Log>, ExportError> {
+    let mut looks = 0;
+    loop {
+        // Checkpoints before ends, so that none signs more than is exported.
+        let mut checkpoints = HashMap::new();
+        for known in source.ledger.logs().wait()? {
+            let log_id = known.head.log_id;
+            let newest = source.ledger.newest_checkpoint_of(&log_id).wait()?;
+            checkpoints.insert(log_id, newest);
+        }
+        let mut logs: Vec<Log> = source
+            .ledger
+            .logs()
+            .wait()?
+            .into_iter()
+            .map(|known| Log {
+                checkpoint: checkpoints.remove(&known.head.log_id).flatten(),
+                known,
+            })
+            .collect();
+        if let [only] = logs.as_mut_slice() {
+            only.end_where_signed(source);
+        }
+        let own = source.ledger.log_id();
+        let mut others = logs.iter().filter(|log| log.known.head.log_id != *own);
+        if looks >= LOOKS || others.all(Log::is_signed) {
+            return Ok(logs);
+        }
+        looks += 1;
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// Writes the entries of a selection in one log; gives their places.
 fn entries<W: Write>(
     source: &Source,
+    log: &Log,
     selection: &Selection,
-    size: u64,
     writer: &mut Writer<W>,
 ) -> Result<Vec<u64>, ExportError> {
+    let (log_id, size) = (&log.known.head.log_id, log.known.head.size);
     let mut chosen = Vec::new();
     let mut next = Some(0);
     while let Some(from) = next {
-        let page = source.ledger.entries(selection, from, PAGE)?;
+        let page = source
+            .ledger
+            .entries_of(log_id, selection, from, PAGE)
+            .wait()?;
         next = page.next;
         for stored in page.entries {
             if stored.sequence >= size {
@@ -185,6 +260,7 @@ fn entries<W: Write>(
 /// Writes the inclusion proofs of the chosen entries under the checkpoint.
 fn proofs<W: Write>(
     source: &Source,
+    log_id: &LogId,
     chosen: &[u64],
     size: u64,
     writer: &mut Writer<W>,
@@ -200,7 +276,8 @@ fn proofs<W: Write>(
     }
     let mut next = Some(0);
     while let Some(from) = next.filter(|from| *from < size) {
-        let page = source.ledger.entries(&Selection::All, from, PAGE)?;
+        let all = Selection::All;
+        let page = source.ledger.entries_of(log_id, &all, from, PAGE).wait()?;
         next = page.next;
         for stored in page.entries {
             collector.leaf(Digest::to_bytes(stored.hash));
@@ -208,9 +285,8 @@ fn proofs<W: Write>(
     }
     for sequence in signed {
         if let Some(path) = collector.inclusion(sequence) {
-            let log_id = source.ledger.log_id().clone();
             writer.proof(&Proof {
-                log_id,
+                log_id: log_id.clone(),
                 sequence,
                 size,
                 path,

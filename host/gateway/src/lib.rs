@@ -32,6 +32,7 @@ mod session;
 mod shutdown;
 mod start;
 mod state;
+pub mod store;
 mod suppressed;
 mod upstream;
 

@@ -17,11 +17,12 @@ use std::path::{Path, PathBuf};
 use countersign_evidence::key::{SigningKey, VerifyingKey};
 use countersign_evidence::keyfile::{self, KeyFileError};
 use countersign_evidence::{Draft, Entry, Kind};
-use countersign_ledger::{InForce, Ledger, LedgerError, OpenError, Options, Selection};
+use countersign_ledger::{AnswerBounds, InForce, Ledger, LedgerError, Selection};
 use thiserror::Error;
 
 use crate::config::Store;
 use crate::environment::{Environment, NoRandomness};
+use crate::store::{self, StoreError};
 
 /// Entries that are read at once.
 const PAGE: usize = 512;
@@ -48,7 +49,7 @@ pub enum RotationError {
     },
     /// The store cannot be opened.
     #[error(transparent)]
-    Open(#[from] OpenError),
+    Open(#[from] StoreError),
     /// The entry cannot be written.
     #[error("the ledger takes no entry: {0}")]
     Ledger(#[from] LedgerError),
@@ -94,9 +95,9 @@ fn load(path: &Path) -> Result<SigningKey, RotationError> {
 /// [`RotationError`]; `ledger-in-use` while a gateway has the store.
 pub fn rotate(store: &Store, environment: &Environment) -> Result<VerifyingKey, RotationError> {
     let old = load(&store.key)?;
-    let options = Options::new(store.path.clone(), store.anchor.clone());
     // First of all, so that nothing is begun while a gateway runs.
-    let ledger = Ledger::open_sqlite(options, environment.clock.clone(), load(&store.key)?)?;
+    let (key, bounds) = (load(&store.key)?, AnswerBounds::default());
+    let ledger = store::open(store, environment, key, bounds)?;
     let path = next_path(&store.key);
     let begun = path.exists();
     let next = if begun {
@@ -132,7 +133,7 @@ fn appended(ledger: &Ledger, next: &VerifyingKey) -> Result<bool, RotationError>
     let next_text = next.to_string();
     let mut from = Some(0);
     while let Some(at) = from {
-        let page = ledger.entries(&Selection::All, at, PAGE)?;
+        let page = ledger.entries(&Selection::All, at, PAGE).wait()?;
         from = page.next;
         for stored in page.entries {
             let entry = Entry::parse(&stored.bytes).ok();

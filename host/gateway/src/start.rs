@@ -17,7 +17,7 @@ use countersign_engine::{CacheSettings, Engine, EngineError, Profiles, Settings}
 use countersign_evidence::LogId;
 use countersign_evidence::key::{SigningKey, VerifyingKey};
 use countersign_evidence::keyfile::{self, KeyFileError};
-use countersign_ledger::{AnswerBounds, Epochs, Ledger, LedgerError, OpenError, Options};
+use countersign_ledger::{AnswerBounds, Epochs, Ledger, LedgerError};
 use countersign_policy::{Bundle, PolicySet};
 use thiserror::Error;
 use tokio::net::TcpListener;
@@ -38,6 +38,7 @@ use crate::rotation::{self, RotationError};
 use crate::session::Sessions;
 use crate::shutdown::Running;
 use crate::state::{Decisions, Gateway, Server, in_force};
+use crate::store::{self, StoreError};
 use crate::suppressed::Suppressed;
 use crate::upstream::Upstream;
 
@@ -90,7 +91,7 @@ pub enum StartError {
     Rotation(#[from] RotationError),
     /// The ledger cannot be opened.
     #[error(transparent)]
-    Ledger(#[from] OpenError),
+    Ledger(#[from] StoreError),
     /// The first entries cannot be written.
     #[error("the ledger takes no entries: {0}")]
     Entries(#[from] LedgerError),
@@ -175,12 +176,11 @@ pub async fn prepare(config: Config, environment: Environment) -> Result<Prepare
             path: config.answers.key.clone(),
             source,
         })?;
-    let mut options = Options::new(config.store.path.clone(), config.store.anchor.clone());
-    options.answers = AnswerBounds {
+    let bounds = AnswerBounds {
         count: config.answers.most,
         bytes: config.answers.all_bytes,
     };
-    let ledger = Ledger::open_sqlite(options, Arc::clone(&environment.clock), key)?;
+    let ledger = store::open(&config.store, &environment, key, bounds)?;
     let archive = Archive::new(config.store.archive.clone());
     for profile in profiles.iter() {
         archive.keep_profile(profile).map_err(StartError::Archive)?;

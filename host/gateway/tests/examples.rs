@@ -14,17 +14,19 @@ fn blocks<'a>(page: &'a str, language: &str) -> Vec<&'a str> {
 }
 
 #[test]
-fn the_configuration_on_the_operators_page_is_taken() {
+fn the_configurations_on_the_operators_pages_are_taken() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let page = std::fs::read_to_string(root.join("docs/operators.md")).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let shown = blocks(&page, "toml");
-    assert!(!shown.is_empty(), "the page shows no configuration");
-    for text in shown {
-        let path = folder.path().join("countersign.toml");
-        std::fs::write(&path, text).unwrap();
-        if let Err(error) = Config::read(&path) {
-            panic!("{error}\n{text}");
+    for name in ["docs/operators.md", "docs/operators/postgresql.md"] {
+        let page = std::fs::read_to_string(root.join(name)).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let shown = blocks(&page, "toml");
+        assert!(!shown.is_empty(), "{name} shows no configuration");
+        for text in shown {
+            let path = folder.path().join("countersign.toml");
+            std::fs::write(&path, text).unwrap();
+            if let Err(error) = Config::read(&path) {
+                panic!("{error}\n{text}");
+            }
         }
     }
 }

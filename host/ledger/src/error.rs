@@ -27,11 +27,11 @@ pub enum OpenError {
         source: std::io::Error,
     },
     /// The database could not be opened or migrated.
-    #[error("cannot open the database `{}`: {detail}", path.display())]
+    #[error("cannot open the database `{database}`: {detail}")]
     Database {
-        /// The database.
-        path: PathBuf,
-        /// What SQLite said.
+        /// The database: its path, or its address without credentials.
+        database: String,
+        /// What it said.
         detail: String,
     },
     /// A property that durability rests on does not hold.
@@ -94,6 +94,9 @@ pub enum BackupError {
     /// The database could not be read, or its copy not written.
     #[error("the database cannot be copied: {0}")]
     Database(String),
+    /// The database is a server's, which copies it.
+    #[error("a shared database is copied by its server's own means")]
+    Elsewhere,
 }
 
 impl BackupError {

@@ -1,28 +1,27 @@
 //! The handle that the gateway holds.
 //!
 //! Writes go to the one writer over a bounded queue and come back as
-//! [`Pending`]; reads use connections of their own and never wait for a write.
+//! [`Pending`]; what can be read beside it stands in `reading`.
 
-use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 
-use countersign_canon::Digest;
 use countersign_evidence::key::SigningKey;
-use countersign_evidence::{
-    Agent, CallId, Draft, ExecutionId, LogId, RefusalCode, ServerName, WorkflowId,
-};
+use countersign_evidence::{Draft, LogId, RefusalCode};
 use tokio::sync::oneshot;
 
 use crate::attempt::{Attempt, Epochs, Position, Verdict};
-use crate::error::{BackupError, LedgerError, OpenError};
+use crate::error::{LedgerError, OpenError};
 use crate::execution::Execution;
-use crate::identity::{Incarnation, TaskId};
+use crate::identity::Incarnation;
 use crate::options::{Clock, Options};
+use crate::postgres::{self, Postgres};
 use crate::queue::Queue;
+use crate::reading::Reads;
 use crate::request::{Act, InForce, Intent, Pending, Request, Which};
 use crate::settlement::{Kept, Settled, Settlement};
-use crate::sqlite::{Opened, Reads, open};
+use crate::sqlite;
+use crate::store::Store;
 use crate::token::Token;
 use crate::writer::Writer;
 
@@ -34,82 +33,25 @@ pub struct Ledger {
 
 struct Shared {
     queue: Arc<Queue>,
-    reads: Reads,
+    reads: Box<dyn Reads>,
     log_id: LogId,
     writer: Mutex<Option<JoinHandle<Result<(), LedgerError>>>>,
 }
 
-/// The end of the log as it was committed last.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LogHead {
-    /// The log.
-    pub log_id: LogId,
-    /// How many entries it has.
-    pub size: u64,
-    /// The hash of the last one.
-    pub last: Option<Digest>,
-    /// The root of the tree over all of them.
-    pub root: [u8; 32],
+/// What a store is opened with.
+pub(crate) struct Opening<'a> {
+    pub(crate) options: &'a Options,
+    pub(crate) clock: &'a Arc<dyn Clock>,
+    pub(crate) log_id: &'a LogId,
+    /// The verifier's text of the log's key.
+    pub(crate) key: &'a str,
+    pub(crate) queue: &'a Arc<Queue>,
 }
 
-/// One entry as it was stored.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredEntry {
-    /// Its place in the log.
-    pub sequence: u64,
-    /// Its hash.
-    pub hash: Digest,
-    /// Its bytes, as `countersign_evidence::Entry::parse` reads them.
-    pub bytes: Vec<u8>,
-}
-
-/// One page of entries.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Page {
-    /// In the order of the log; may be empty before the end.
-    pub entries: Vec<StoredEntry>,
-    /// From where to read on; `None` at the end of the log.
-    pub next: Option<u64>,
-}
-
-/// One signed checkpoint as it was stored.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredCheckpoint {
-    /// The size of the log that it signs.
-    pub size: u64,
-    /// The signed note.
-    pub text: String,
-}
-
-/// Which entries are asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Selection {
-    /// All of the log.
-    All,
-    /// The chain of one execution.
-    Execution(Agent, ExecutionId),
-    /// The chain of the execution that a call opened, and every entry that the
-    /// call left.
-    Call(CallId),
-    /// Everything that one agent caused.
-    Agent(Agent),
-    /// Everything under one workflow.
-    Workflow(WorkflowId),
-    /// Everything written in `[from, to)`, microseconds since 1970.
-    Time(i64, i64),
-}
-
-/// Which executions to list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// Reserved, and not settled.
-    InFlight,
-    /// Waiting for a continuation.
-    AwaitingInput,
-    /// Waiting for a task.
-    TaskOpen,
-    /// Waiting for an operator.
-    Blocked,
+/// A store that is open, with its readers' side.
+pub(crate) struct Opened<S> {
+    pub(crate) store: S,
+    pub(crate) reads: Box<dyn Reads>,
 }
 
 impl Shared {
@@ -150,36 +92,86 @@ impl Ledger {
         clock: Arc<dyn Clock>,
         key: SigningKey,
     ) -> Result<Self, OpenError> {
-        let Opened {
-            store,
-            reads,
-            log_id,
-            incarnation,
-            rolled_back,
-        } = open(&options, clock.as_ref(), key.name())?;
+        Self::open_on(options, clock, key, sqlite::open)
+    }
+
+    /// Opens the ledger of one replica in a shared PostgreSQL database: migrates,
+    /// compares the anchor, becomes a new incarnation under a lease, and blocks
+    /// what incarnations that have ended left in flight. Each replica has a key,
+    /// and so a log, and an anchor of its own.
+    ///
+    /// # Errors
+    ///
+    /// [`OpenError`]; then nothing may be admitted.
+    pub fn open_postgres(
+        postgres: Postgres,
+        options: Options,
+        clock: Arc<dyn Clock>,
+        key: SigningKey,
+    ) -> Result<Self, OpenError> {
+        Self::open_on(options, clock, key, move |asked| {
+            postgres::open(&postgres, asked)
+        })
+    }
+
+    /// Opens a store on the writer's own thread, which it never leaves, and
+    /// waits until it is open.
+    fn open_on<S: Store>(
+        options: Options,
+        clock: Arc<dyn Clock>,
+        key: SigningKey,
+        open: impl FnOnce(&Opening<'_>) -> Result<Opened<S>, OpenError> + Send + 'static,
+    ) -> Result<Self, OpenError> {
         let queue = Arc::new(Queue::new(options.queue, options.agent_share));
-        queue.set_rolled_back(rolled_back);
-        queue.enlist(incarnation);
-        let writer = Writer::new(store, options, clock, key, Arc::clone(&queue));
-        let path = writer.path().to_owned();
+        let log_id = key.name().clone();
+        let anchor = options.anchor.clone();
+        let (opened, opening) = mpsc::sync_channel(1);
+        let theirs = Arc::clone(&queue);
+        let run = move || {
+            let log_id = key.name().clone();
+            let verifying = key.verifying_key().to_string();
+            let asked = Opening {
+                key: &verifying,
+                options: &options,
+                clock: &clock,
+                log_id: &log_id,
+                queue: &theirs,
+            };
+            match open(&asked) {
+                Ok(Opened { store, reads }) => {
+                    theirs.enlist(store.incarnation());
+                    drop(opened.send(Ok(reads)));
+                    Writer::new(store, options, clock, key, theirs).run()
+                }
+                Err(error) => {
+                    drop(opened.send(Err(error)));
+                    Err(LedgerError::Unavailable)
+                }
+            }
+        };
         let thread = std::thread::Builder::new()
             .name("ledger-writer".into())
-            .spawn(move || writer.run())
+            .spawn(run)
             .map_err(|source| OpenError::File {
                 what: "start the writer of",
-                path,
+                path: anchor,
                 source,
             })?;
-        let writer = Mutex::new(Some(thread));
+        let gone = || OpenError::Damaged("the writer ended while it opened the store".into());
+        let reads = opening.recv().unwrap_or_else(|_| Err(gone()))?;
         let shared = Shared {
             queue,
             reads,
             log_id,
-            writer,
+            writer: Mutex::new(Some(thread)),
         };
         Ok(Self {
             shared: Arc::new(shared),
         })
+    }
+
+    pub(crate) fn reads(&self) -> &dyn Reads {
+        self.shared.reads.as_ref()
     }
 
     /// The log that this ledger writes.
@@ -188,7 +180,8 @@ impl Ledger {
         &self.shared.log_id
     }
 
-    /// This start of this process.
+    /// This start of this process; another one once the others of a fleet gave
+    /// this one up.
     #[must_use]
     pub fn incarnation(&self) -> Incarnation {
         self.shared.queue.incarnation()
@@ -338,135 +331,6 @@ impl Ledger {
     /// [`LedgerError::Unavailable`] where something could not be made durable.
     pub fn stop(&self) -> Result<(), LedgerError> {
         self.shared.stop()
-    }
-
-    /// The execution under `(agent, execution_id)`, as committed last.
-    ///
-    /// # Errors
-    ///
-    /// [`LedgerError::Unavailable`].
-    pub fn lookup(
-        &self,
-        agent: &Agent,
-        id: &ExecutionId,
-    ) -> Result<Option<Execution>, LedgerError> {
-        self.shared.reads.by_execution(agent, id)
-    }
-
-    /// The execution that a call opened.
-    ///
-    /// # Errors
-    ///
-    /// [`LedgerError::Unavailable`].
-    pub fn lookup_call(&self, call_id: &CallId) -> Result<Option<Execution>, LedgerError> {
-        self.shared.reads.by_call(call_id)
-    }
-
-    /// The answer that is kept for the execution that a call opened; `now_us` is
-    /// the time by which it must not have expired. Whose it is, is the caller's
-    /// to compare.
-    ///
-    /// # Errors
-    ///
-    /// [`LedgerError::Unavailable`].
-    pub fn kept_answer(&self, call_id: &CallId, now_us: i64) -> Result<Option<Kept>, LedgerError> {
-        self.shared.reads.kept_answer(call_id, now_us)
-    }
-
-    /// Copies the database into a new file, while the writer goes on; answers
-    /// with its size in bytes. Blocks for as long as that takes: never call it on
-    /// a thread that runs async tasks.
-    ///
-    /// # Errors
-    ///
-    /// [`BackupError`]; then there is no file.
-    pub fn backup(&self, to: &Path) -> Result<u64, BackupError> {
-        self.shared.reads.backup(to)
-    }
-
-    /// The execution of that agent at that server whose task it is; the newest,
-    /// should a server have named two alike.
-    ///
-    /// # Errors
-    ///
-    /// [`LedgerError::Unavailable`].
-    pub fn lookup_task(
-        &self,
-        agent: &Agent,
-        server: &ServerName,
-        task: &TaskId,
-    ) -> Result<Option<Execution>, LedgerError> {
-        self.shared.reads.by_task(agent, server, task)
-    }
-
-    /// The executions that stand at `standing`, oldest first, at most `limit`
-    /// after the one with the number `after`; each with its number.
-    ///
-    /// # Errors
-    ///
-    /// [`LedgerError::Unavailable`].
-    pub fn list(
-        &self,
-        standing: Standing,
-        after: i64,
-        limit: usize,
-    ) -> Result<Vec<(i64, Execution)>, LedgerError> {
-        self.shared.reads.list(standing, after, limit)
-    }
-
-    /// The epochs that are in force.
-    ///
-    /// # Errors
-    ///
-    /// [`LedgerError::Unavailable`].
-    pub fn epochs(&self) -> Result<Epochs, LedgerError> {
-        self.shared.reads.epochs()
-    }
-
-    /// The end of the log.
-    ///
-    /// # Errors
-    ///
-    /// [`LedgerError::Unavailable`].
-    pub fn head(&self) -> Result<LogHead, LedgerError> {
-        self.shared.reads.head()
-    }
-
-    /// At most `limit` entries of `selection` from `from` on, in order. One
-    /// page is one short read, so that an export never holds up the writer.
-    ///
-    /// # Errors
-    ///
-    /// [`LedgerError::Unavailable`].
-    pub fn entries(
-        &self,
-        selection: &Selection,
-        from: u64,
-        limit: usize,
-    ) -> Result<Page, LedgerError> {
-        self.shared.reads.entries(selection, from, limit)
-    }
-
-    /// At most `limit` checkpoints of size `from` or more, in order.
-    ///
-    /// # Errors
-    ///
-    /// [`LedgerError::Unavailable`].
-    pub fn checkpoints(
-        &self,
-        from: u64,
-        limit: usize,
-    ) -> Result<Vec<StoredCheckpoint>, LedgerError> {
-        self.shared.reads.checkpoints(from, limit)
-    }
-
-    /// The newest checkpoint.
-    ///
-    /// # Errors
-    ///
-    /// [`LedgerError::Unavailable`].
-    pub fn newest_checkpoint(&self) -> Result<Option<StoredCheckpoint>, LedgerError> {
-        self.shared.reads.newest_checkpoint()
     }
 }
 

@@ -13,6 +13,10 @@ pub trait Clock: Send + Sync + 'static {
     fn wall_us(&self) -> i64;
     /// Time since some fixed instant; it never goes back.
     fn monotonic(&self) -> Duration;
+    /// Time since some fixed instant, the time in which the machine was
+    /// suspended included. Leases are counted by it: by any other clock a
+    /// machine that slept would believe that it is in time.
+    fn since_boot(&self) -> Duration;
 }
 
 /// How many settled answers are kept, and how many bytes in all; the first to
@@ -37,7 +41,8 @@ impl Default for AnswerBounds {
 /// Where the ledger lives, and its limits.
 #[derive(Clone)]
 pub struct Options {
-    /// The database. Beside it stand its WAL and `PATH.lock`.
+    /// The SQLite database. Beside it stand its WAL and `PATH.lock`. Of no meaning
+    /// to PostgreSQL, like `wal_bytes` and `max_pages`.
     pub path: PathBuf,
     /// The file that tells how far the log had come. Keep it where a restored
     /// backup of the database does not bring back an old one.
@@ -66,6 +71,12 @@ pub struct Options {
 }
 
 impl Options {
+    /// The defaults for one replica on a shared database, and its anchor.
+    #[must_use]
+    pub fn shared(anchor: PathBuf) -> Self {
+        Self::new(PathBuf::new(), anchor)
+    }
+
     /// The defaults for a database and its anchor.
     #[must_use]
     pub fn new(path: PathBuf, anchor: PathBuf) -> Self {

@@ -160,6 +160,7 @@ impl Queue {
         self.rolled_back.load(Ordering::SeqCst)
     }
 
+    /// The database was found behind its anchor, or that was accepted.
     pub(crate) fn set_rolled_back(&self, rolled_back: bool) {
         self.rolled_back.store(rolled_back, Ordering::SeqCst);
     }

@@ -99,18 +99,32 @@ pub(crate) enum Request {
 #[derive(Debug)]
 #[must_use = "what is asked may fail"]
 pub struct Pending<T> {
-    inner: Result<oneshot::Receiver<Result<T, LedgerError>>, LedgerError>,
+    inner: Answering<T>,
+}
+
+#[derive(Debug)]
+enum Answering<T> {
+    Waiting(oneshot::Receiver<Result<T, LedgerError>>),
+    /// `None` once it was given.
+    Ready(Option<Box<Result<T, LedgerError>>>),
 }
 
 impl<T> Pending<T> {
     pub(crate) fn waiting(receiver: oneshot::Receiver<Result<T, LedgerError>>) -> Self {
         Self {
-            inner: Ok(receiver),
+            inner: Answering::Waiting(receiver),
+        }
+    }
+
+    /// An answer that is there already.
+    pub(crate) fn ready(answer: Result<T, LedgerError>) -> Self {
+        Self {
+            inner: Answering::Ready(Some(Box::new(answer))),
         }
     }
 
     pub(crate) fn failed(error: LedgerError) -> Self {
-        Self { inner: Err(error) }
+        Self::ready(Err(error))
     }
 
     /// Waits on this thread; never call it on a thread that runs async tasks.
@@ -119,9 +133,14 @@ impl<T> Pending<T> {
     ///
     /// What the ledger answers; [`LedgerError::Unavailable`] where it is gone.
     pub fn wait(self) -> Result<T, LedgerError> {
-        self.inner?
-            .blocking_recv()
-            .unwrap_or(Err(LedgerError::Unavailable))
+        match self.inner {
+            Answering::Waiting(receiver) => receiver
+                .blocking_recv()
+                .unwrap_or(Err(LedgerError::Unavailable)),
+            Answering::Ready(answer) => {
+                answer.map_or(Err(LedgerError::Unavailable), |ready| *ready)
+            }
+        }
     }
 }
 
@@ -130,10 +149,14 @@ impl<T> Future for Pending<T> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match &mut self.inner {
-            Ok(receiver) => Pin::new(receiver)
+            Answering::Waiting(receiver) => Pin::new(receiver)
                 .poll(context)
                 .map(|answer| answer.unwrap_or(Err(LedgerError::Unavailable))),
-            Err(error) => Poll::Ready(Err(error.clone())),
+            Answering::Ready(answer) => Poll::Ready(
+                answer
+                    .take()
+                    .map_or(Err(LedgerError::Unavailable), |ready| *ready),
+            ),
         }
     }
 }

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use countersign_evidence::{CallId, Draft};
 
+use crate::lease::Lease;
 use crate::queue::Queue;
 use crate::settlement::Kept;
 use crate::step::Owner;
@@ -20,6 +21,7 @@ use crate::step::Owner;
 pub struct Token {
     inner: Option<Inner>,
     queue: Arc<Queue>,
+    lease: Arc<Lease>,
 }
 
 /// What a token that was used up, or dropped, leaves to settle.
@@ -74,6 +76,7 @@ impl Gate {
 pub struct SendGate {
     gate: Arc<Gate>,
     queue: Arc<Queue>,
+    lease: Arc<Lease>,
 }
 
 /// The owner may not send any more; it settles as not sent.
@@ -100,10 +103,11 @@ impl Inner {
 }
 
 impl Token {
-    pub(crate) fn new(inner: Inner, queue: Arc<Queue>) -> Self {
+    pub(crate) fn new(inner: Inner, queue: Arc<Queue>, lease: Arc<Lease>) -> Self {
         Self {
             inner: Some(inner),
             queue,
+            lease,
         }
     }
 
@@ -126,6 +130,7 @@ impl Token {
         SendGate {
             gate,
             queue: Arc::clone(&self.queue),
+            lease: Arc::clone(&self.lease),
         }
     }
 
@@ -142,10 +147,13 @@ impl SendGate {
     ///
     /// # Errors
     ///
-    /// [`GateClosed`] where the ledger failed since, or the token was settled
-    /// or dropped: nothing may be sent.
+    /// [`GateClosed`] where the ledger failed or was found rolled back since,
+    /// where less than a third of the owner's lease is left, and where the token
+    /// was settled or dropped: nothing may be sent.
     pub fn pass(&self) -> Result<(), GateClosed> {
-        if self.queue.failed() {
+        let lost = self.queue.failed() || self.queue.rolled_back();
+        // What has begun to leave is not held back half-way.
+        if lost || !(self.passed() || self.lease.allows_sending()) {
             return Err(GateClosed);
         }
         self.gate.pass()

@@ -251,7 +251,7 @@ fn a_restored_backup_admits_nothing_until_an_operator_accepts_the_rollback_with_
     ledger.backup(&backup).unwrap();
     let token = reserve(&ledger, &call("later", Some("later")));
     ledger.settle(token, succeeded()).wait().unwrap();
-    let lost = ledger.head().unwrap();
+    let lost = ledger.head().wait().unwrap();
     ledger.stop().unwrap();
     drop(ledger);
     for ending in ["-wal", "-shm"] {

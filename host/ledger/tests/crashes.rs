@@ -212,7 +212,7 @@ fn found_after(plan: &str, expected: Found) {
     let fixture = Fixture::new();
     kill_at(&fixture, plan);
     let ledger = fixture.open();
-    let execution = ledger.lookup_call(&"c1".parse().unwrap()).unwrap();
+    let execution = ledger.lookup_call(&"c1".parse().unwrap()).wait().unwrap();
     let found = execution.map_or(Found::Nothing, |execution| {
         Found::At(execution.record.state)
     });
@@ -261,7 +261,10 @@ fn what_was_acknowledged_under_load_is_there_after_a_kill() {
             let whole = text.rfind('\n').map_or("", |end| &text[..end]);
             for line in whole.lines() {
                 let (word, id) = line.split_once(' ').unwrap();
-                let found = ledger.lookup(&agent("alice"), &execution_id(id)).unwrap();
+                let found = ledger
+                    .lookup(&agent("alice"), &execution_id(id))
+                    .wait()
+                    .unwrap();
                 let state = found.expect("what was acknowledged is there").record.state;
                 if word == "settled" {
                     assert_eq!(state, State::Settled(Outcome::Succeeded), "{id}");

@@ -1,5 +1,5 @@
-//! The store fails: a full disk, an error in the middle, an acknowledgement
-//! that was lost, a sync that failed, a WAL that would grow.
+//! What happens to SQLite alone: a sync that failed, a full disk, a WAL that
+//! would grow.
 
 #![allow(
     clippy::unwrap_used,
@@ -12,172 +12,15 @@
 mod support;
 
 use std::fs;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
-use countersign_canon::{Classification, Outcome};
-use countersign_evidence::Kind;
-use countersign_ledger::{Fault, Ledger, LedgerError, Point, Probe, State};
-use support::{
-    Fixture, agent, call, count, execution_id, refused, reserve, reserved, succeeded, verify,
-};
-
-/// Makes the next passages of some points fail.
-#[derive(Default)]
-struct Failing(Mutex<Vec<(Point, Fault)>>);
-
-impl Failing {
-    fn next(&self, faults: &[(Point, Fault)]) {
-        self.0.lock().unwrap().extend(faults);
-    }
-
-    fn all_met(&self) -> bool {
-        self.0.lock().unwrap().is_empty()
-    }
-}
-
-impl Probe for Failing {
-    fn at(&self, point: Point) -> Result<(), Fault> {
-        let mut faults = self.0.lock().unwrap();
-        match faults.iter().position(|(at, _)| *at == point) {
-            Some(index) => Err(faults.remove(index).1),
-            None => Ok(()),
-        }
-    }
-}
-
-fn failing() -> (Fixture, Arc<Failing>, Ledger) {
-    let mut fixture = Fixture::new();
-    let failing = Arc::<Failing>::default();
-    fixture.options.probe = Some(Arc::<Failing>::clone(&failing));
-    let ledger = fixture.open();
-    (fixture, failing, ledger)
-}
-
-fn state(ledger: &Ledger, id: &str) -> Option<State> {
-    let found = ledger.lookup(&agent("alice"), &execution_id(id)).unwrap();
-    found.map(|execution| execution.record.state)
-}
-
-/// Lets the writer try again what it keeps.
-fn let_time_pass(fixture: &Fixture, ledger: &Ledger) {
-    fixture.clock.advance(Duration::from_secs(2));
-    drop(ledger.checkpoint().wait());
-    fixture.clock.advance(Duration::from_secs(2));
-    ledger.checkpoint().wait().unwrap();
-}
-
-#[test]
-fn a_group_that_fails_at_or_before_its_commit_leaves_nothing_and_settles_later() {
-    for point in [Point::Decided, Point::Written, Point::Committing] {
-        let (fixture, failing, ledger) = failing();
-        let open = reserve(&ledger, &call("c0", Some("open")));
-        failing.next(&[(point, Fault::Error)]);
-        let said = ledger.reserve(call("c1", Some("pay")).attempt()).wait();
-        assert_eq!(said.unwrap_err(), LedgerError::Unavailable);
-        assert_eq!(state(&ledger, "pay"), None, "nothing of it is there");
-        drop(reserve(&ledger, &call("c2", Some("pay"))));
-        // What the dropped token leaves is settled before the next fault is made.
-        ledger.checkpoint().wait().unwrap();
-
-        failing.next(&[(point, Fault::Error)]);
-        let said = ledger.settle(open, succeeded()).wait();
-        assert_eq!(
-            said.unwrap_err(),
-            LedgerError::Settlement,
-            "never as if it were safe"
-        );
-        let_time_pass(&fixture, &ledger);
-        assert_eq!(
-            state(&ledger, "open"),
-            Some(State::Settled(Outcome::Succeeded))
-        );
-        assert!(failing.all_met());
-        verify(&ledger);
-    }
-}
-
-#[test]
-fn an_acknowledgement_that_was_lost_is_read_back() {
-    let (_fixture, failing, ledger) = failing();
-    failing.next(&[(Point::Committed, Fault::Error)]);
-    let token = reserve(&ledger, &call("c1", Some("pay")));
-    failing.next(&[(Point::Committed, Fault::Error)]);
-    let settled = ledger.settle(token, succeeded()).wait().unwrap();
-    assert_eq!(settled.outcome(), Some(Outcome::Succeeded));
-    assert!(failing.all_met());
-    let log = verify(&ledger);
-    assert_eq!(
-        (count(&log, &Kind::Admission), count(&log, &Kind::Terminal)),
-        (1, 1)
-    );
-}
-
-#[test]
-fn a_reservation_that_cannot_be_read_back_is_given_up_and_settled_as_never_sent() {
-    let (fixture, failing, ledger) = failing();
-    let open = reserve(&ledger, &call("c0", Some("open")));
-    let lost = [
-        (Point::Committed, Fault::Error),
-        (Point::Reopened, Fault::Error),
-        (Point::Reopened, Fault::Error),
-    ];
-    failing.next(&lost);
-    let said = ledger.reserve(call("c1", Some("pay")).attempt()).wait();
-    assert_eq!(said.unwrap_err(), LedgerError::Unavailable);
-    // The store is away still: this one is turned away too, and nothing is lost.
-    let said = ledger.settle(open, succeeded()).wait();
-    assert_eq!(said.unwrap_err(), LedgerError::Settlement);
-    assert!(failing.all_met());
-    let_time_pass(&fixture, &ledger);
-    assert_eq!(
-        state(&ledger, "pay"),
-        Some(State::Settled(Outcome::NotAttempted))
-    );
-    assert_eq!(
-        state(&ledger, "open"),
-        Some(State::Settled(Outcome::Succeeded))
-    );
-    let said = refused(
-        ledger
-            .reserve(call("c2", Some("pay")).attempt())
-            .wait()
-            .unwrap(),
-    );
-    assert_eq!(
-        said.classification,
-        Some(Classification::Replay(Outcome::NotAttempted))
-    );
-    assert!(said.safe_with_new_id);
-    verify(&ledger);
-}
-
-#[test]
-fn a_settlement_in_doubt_is_made_once() {
-    for durable in [true, false] {
-        let (fixture, failing, ledger) = failing();
-        let token = reserve(&ledger, &call("c1", Some("pay")));
-        let at = if durable {
-            Point::Committed
-        } else {
-            Point::Committing
-        };
-        failing.next(&[(at, Fault::Error), (Point::Reopened, Fault::Error)]);
-        let said = ledger.settle(token, succeeded()).wait();
-        assert_eq!(said.unwrap_err(), LedgerError::Settlement);
-        let_time_pass(&fixture, &ledger);
-        let_time_pass(&fixture, &ledger);
-        assert_eq!(
-            state(&ledger, "pay"),
-            Some(State::Settled(Outcome::Succeeded))
-        );
-        assert_eq!(count(&verify(&ledger), &Kind::Terminal), 1);
-    }
-}
+use countersign_canon::Outcome;
+use countersign_ledger::{Fault, LedgerError, Point, State};
+use support::faults::{failing, let_time_pass, state};
+use support::{Fixture, Kept, call, reserve, reserved, succeeded, verify};
 
 #[test]
 fn after_a_sync_that_failed_nothing_is_ever_admitted_again() {
-    let (fixture, failing, ledger) = failing();
+    let (fixture, failing, ledger) = failing(Kept::Sqlite);
     let open = reserve(&ledger, &call("c0", Some("open")));
     let gate = open.gate();
     failing.next(&[(Point::Committed, Fault::Sync)]);

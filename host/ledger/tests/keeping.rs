@@ -28,7 +28,10 @@ fn kept(fixture: &Fixture, text: &str, for_s: u64) -> Kept {
 /// What is kept of a call, as text.
 fn found(fixture: &Fixture, ledger: &Ledger, call: &str) -> Option<String> {
     let call = CallId::new(call).unwrap();
-    let kept = ledger.kept_answer(&call, fixture.clock.wall_us()).unwrap();
+    let kept = ledger
+        .kept_answer(&call, fixture.clock.wall_us())
+        .wait()
+        .unwrap();
     kept.map(|kept| String::from_utf8(kept.bytes).unwrap())
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use countersign_evidence::keyfile;
-use countersign_gateway::config::Config;
+use countersign_gateway::config::{Config, Database};
 use countersign_gateway::operator::{Office, api};
 use countersign_ledger::{Checked, Progress, check_sqlite};
 
@@ -165,6 +165,15 @@ impl Check {
             )
             .with_help(help));
         }
+        let path = match (&self.file, &store.database) {
+            (Some(file), _) => file,
+            (None, Database::Sqlite(path)) => path,
+            (None, Database::Postgres(_)) => {
+                let why = "a PostgreSQL database is checked by its server's own means";
+                let help = "what the log holds is checked by exporting and verifying it";
+                return Err(Failure::new(Status::USAGE, why).with_help(help));
+            }
+        };
         let key = match keyfile::read(&store.key) {
             Ok(key) => Some(key.verifying_key()),
             // Everything but the signatures is checked.
@@ -175,7 +184,6 @@ impl Check {
             Some(_) => None,
             None => Some(&store.anchor),
         };
-        let path = self.file.as_ref().unwrap_or(&store.path);
         let mut bar = Bar::default();
         let checked = check_sqlite(path, key.as_ref(), anchor, &mut |at| bar.show(at));
         bar.clear();

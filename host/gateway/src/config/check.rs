@@ -2,21 +2,22 @@
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-use countersign_evidence::{LogId, ServerName};
+use countersign_evidence::ServerName;
 use countersign_mcp::Revision;
 use http::{HeaderName, HeaderValue, Uri};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 
+use super::store::store;
 use super::{
     Answers, Config, ConfigError, Identity, Limits, Profiles, Required, Secret, Server, Store,
 };
 use super::{Transport, file};
 
-type Checked<T> = Result<T, ConfigError>;
+pub(super) type Checked<T> = Result<T, ConfigError>;
 
 pub(super) fn config(file: file::File, folder: &Path) -> Checked<Config> {
     let listen: SocketAddr = file.listen.parse().map_err(|_| {
@@ -61,36 +62,6 @@ fn identity(identity: file::Identity, listen: IpAddr, folder: &Path) -> Checked<
     }
 }
 
-fn store(store: file::Store, folder: &Path) -> Checked<Store> {
-    let path = folder.join(store.path.unwrap_or_else(|| "countersign.db".into()));
-    let beside = |given: Option<PathBuf>, ending: &str| match given {
-        Some(given) => folder.join(given),
-        None => {
-            let mut name = path.clone().into_os_string();
-            name.push(ending);
-            name.into()
-        }
-    };
-    let origin = store.origin.unwrap_or_else(|| "countersign".to_owned());
-    let origin = LogId::new(&origin).map_err(|error| {
-        ConfigError::new(format!("`store.origin` is {error}"))
-            .help("write a name of yours, like `gateway.example.com`")
-    })?;
-    if origin.as_str().len() > 90 {
-        return Err(ConfigError::new(
-            "`store.origin` is longer than 90 characters",
-        ));
-    }
-    Ok(Store {
-        anchor: beside(store.anchor, ".anchor"),
-        key: beside(store.key, ".key"),
-        archive: beside(store.archive, ".archive"),
-        operator: beside(store.operator, ".operator"),
-        origin,
-        path,
-    })
-}
-
 fn profiles(profile: file::Profile, folder: &Path) -> Checked<Profiles> {
     let default = profile.default.as_deref().unwrap_or("exact@1.0.0");
     let default = default.parse().map_err(|error| {
@@ -121,7 +92,7 @@ fn answers(
     let key = match &executions.answers_key {
         Some(path) => folder.join(path),
         None => {
-            let mut name = store.path.clone().into_os_string();
+            let mut name = store.base.clone().into_os_string();
             name.push(".answers-key");
             name.into()
         }
@@ -361,7 +332,7 @@ mod tests {
         let config = parse(OPEN).unwrap();
         assert!(config.listen.ip().is_loopback());
         assert_eq!(
-            config.store.path,
+            config.store.base,
             Path::new("/etc/countersign/countersign.db")
         );
         assert_eq!(

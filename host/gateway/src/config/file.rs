@@ -50,12 +50,27 @@ pub(super) enum Mode {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Store {
+    #[serde(default)]
+    pub(super) kind: Kind,
+    pub(super) url: Option<String>,
+    pub(super) url_file: Option<PathBuf>,
+    pub(super) url_variable: Option<String>,
+    pub(super) lease_ms: Option<u64>,
+    pub(super) unsynchronous_standbys: Option<bool>,
     pub(super) path: Option<PathBuf>,
     pub(super) anchor: Option<PathBuf>,
     pub(super) key: Option<PathBuf>,
     pub(super) origin: Option<String>,
     pub(super) archive: Option<PathBuf>,
     pub(super) operator: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Kind {
+    #[default]
+    Sqlite,
+    Postgres,
 }
 
 #[derive(Default, Deserialize)]

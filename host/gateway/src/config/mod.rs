@@ -7,6 +7,7 @@
 mod check;
 mod error;
 mod file;
+mod store;
 mod suggest;
 
 use std::net::SocketAddr;
@@ -15,6 +16,7 @@ use std::time::Duration;
 
 use countersign_canon::{Digest, ProfileId};
 use countersign_evidence::{LogId, ServerName};
+use countersign_ledger::DatabaseUrl;
 use countersign_mcp::Revision;
 use http::{HeaderName, HeaderValue, Uri};
 use rustls::pki_types::CertificateDer;
@@ -62,8 +64,11 @@ pub enum Identity {
 /// Where the ledger lives.
 #[derive(Clone, Debug)]
 pub struct Store {
-    /// The SQLite database.
-    pub path: PathBuf,
+    /// The database.
+    pub database: Database,
+    /// What a file that this gateway keeps for itself is named after, where it
+    /// has no name of its own.
+    pub base: PathBuf,
     /// How far the log had come; best kept on another disk.
     pub anchor: PathBuf,
     /// The key that signs checkpoints; made at the first start.
@@ -74,6 +79,37 @@ pub struct Store {
     pub archive: PathBuf,
     /// The folder of the operator's socket, which its owner alone may enter.
     pub operator: PathBuf,
+}
+
+/// Which database the ledger is in.
+#[derive(Clone, Debug)]
+pub enum Database {
+    /// A SQLite file that this gateway alone uses.
+    Sqlite(PathBuf),
+    /// A PostgreSQL database that several gateways share.
+    Postgres(Shared),
+}
+
+/// A database that several gateways share.
+#[derive(Clone, Debug)]
+pub struct Shared {
+    /// Where its URL comes from.
+    pub url: UrlFrom,
+    /// How long a gateway that says nothing is waited for; at least 3 s.
+    pub lease: Duration,
+    /// Whether standbys of which none is synchronous are taken.
+    pub unsynchronous_standbys: bool,
+}
+
+/// Where a database's URL comes from; it may hold a password.
+#[derive(Clone, Debug)]
+pub enum UrlFrom {
+    /// The configuration itself.
+    Text(Box<DatabaseUrl>),
+    /// A file.
+    File(PathBuf),
+    /// A variable of the environment.
+    Variable(String),
 }
 
 /// The profiles that are loaded.

@@ -53,8 +53,8 @@ async fn fetch(
     let asked = asked(request.params.as_deref().unwrap_or(b"{}"))?;
     let unread = |error: LedgerError| Box::new(ledger_problem(&error));
     let found = match &asked {
-        Asked::Execution(id) => gateway.ledger.lookup(&arrival.agent, id),
-        Asked::Call(call_id) => gateway.ledger.lookup_call(call_id),
+        Asked::Execution(id) => gateway.ledger.lookup(&arrival.agent, id).await,
+        Asked::Call(call_id) => gateway.ledger.lookup_call(call_id).await,
     };
     let execution = found.map_err(unread)?.filter(|execution| {
         execution.agent == arrival.agent && execution.admitted.target.server == arrival.server.name
@@ -75,7 +75,7 @@ async fn fetch(
         }
     }
     let now_us = gateway.environment.now().micros();
-    let kept = gateway.ledger.kept_answer(&execution.call_id, now_us);
+    let kept = gateway.ledger.kept_answer(&execution.call_id, now_us).await;
     let kept = kept.map_err(unread)?;
     let opened = kept.and_then(|kept| {
         let agent = &execution.agent;

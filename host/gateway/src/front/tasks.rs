@@ -79,7 +79,7 @@ async fn one(
     request: &Request,
 ) -> Result<Reply, Box<Problem>> {
     let id = named(request.params.as_deref().unwrap_or(b"{}"))?;
-    let execution = known(gateway, arrival, &id)?;
+    let execution = known(gateway, arrival, &id).await?;
     let params = Object::new().text("taskId", id.as_str()).finish();
     let about = ask(
         gateway,
@@ -122,11 +122,16 @@ fn named(params: &[u8]) -> Result<TaskId, Box<Problem>> {
 }
 
 /// The execution of this agent, at this server, that the task belongs to.
-fn known(gateway: &Gateway, arrival: &Arrival, id: &TaskId) -> Result<Execution, Box<Problem>> {
+async fn known(
+    gateway: &Gateway,
+    arrival: &Arrival,
+    id: &TaskId,
+) -> Result<Execution, Box<Problem>> {
     let server = &arrival.server;
     let found = gateway
         .ledger
         .lookup_task(&arrival.agent, &server.name, id)
+        .await
         .map_err(|error| ledger_problem(&error))?;
     found
         .filter(|execution| execution.admitted.target.server_digest == server.digest)
@@ -275,7 +280,10 @@ async fn list(
     let mut tasks = vec![b'['];
     for item in root.get("tasks").into_iter().flat_map(Item::children) {
         let id = task::read(item).and_then(|task| task.id.parse::<TaskId>().ok());
-        let mine = id.is_some_and(|id| known(gateway, arrival, &id).is_ok());
+        let mine = match id {
+            Some(id) => known(gateway, arrival, &id).await.is_ok(),
+            None => false,
+        };
         if mine {
             if tasks.len() > 1 {
                 tasks.push(b',');
@@ -297,7 +305,7 @@ pub(crate) async fn end_overdue(gateway: &Gateway) {
     let before = gateway.environment.now().micros().saturating_sub(keep_us);
     let mut after = 0;
     loop {
-        let Ok(page) = gateway.ledger.list(Standing::TaskOpen, after, PAGE) else {
+        let Ok(page) = gateway.ledger.list(Standing::TaskOpen, after, PAGE).await else {
             return;
         };
         let more = page.len() == PAGE;

@@ -46,7 +46,7 @@ pub(super) struct Desk {
 
 impl Desk {
     pub(super) async fn status(&self, (): ()) -> Result<Status, Refused> {
-        let head = self.ledger.head()?;
+        let head = self.ledger.head().await?;
         Ok(Status {
             log_id: head.log_id.to_string(),
             size: head.size,
@@ -145,7 +145,7 @@ impl Desk {
     ) -> Result<Vec<(i64, Execution)>, Refused> {
         let mut all = Vec::new();
         for standing in standings {
-            all.extend(self.ledger.list(*standing, after, most)?);
+            all.extend(self.ledger.list(*standing, after, most).await?);
         }
         all.sort_by_key(|(number, _)| *number);
         all.truncate(most);
@@ -237,20 +237,26 @@ impl Desk {
 
     async fn find(&self, which: &Which) -> Result<Execution, Refused> {
         let found = match meant(which)? {
-            Meant::Call(call_id) => self.ledger.lookup_call(&call_id)?,
-            Meant::Execution(agent, id) => self.ledger.lookup(&agent, &id)?,
+            Meant::Call(call_id) => self.ledger.lookup_call(&call_id).await?,
+            Meant::Execution(agent, id) => self.ledger.lookup(&agent, &id).await?,
         };
         found.ok_or_else(|| countersign_ledger::LedgerError::NotFound.into())
     }
 
-    /// The entries on an execution, as far as one page goes.
+    /// The entries on an execution, in all logs, as far as one page of each goes.
     async fn chain(&self, execution: &Execution) -> Result<Vec<Entry>, Refused> {
         let selection = Selection::Call(execution.call_id.clone());
-        let page = self.ledger.entries(&selection, 0, MOST_ENTRIES)?;
-        let entries = page.entries.iter();
-        Ok(entries
-            .filter_map(|stored| Entry::parse(&stored.bytes).ok())
-            .collect())
+        let mut chain: Vec<Entry> = Vec::new();
+        for log in self.ledger.logs().await? {
+            let log_id = &log.head.log_id;
+            let page = self.ledger.entries_of(log_id, &selection, 0, MOST_ENTRIES);
+            let entries = page.await?.entries;
+            let parsed = entries.iter().map(|stored| Entry::parse(&stored.bytes));
+            chain.extend(parsed.filter_map(Result::ok));
+        }
+        // The execution's own order goes across logs.
+        chain.sort_by_key(|entry| entry.link().map(|link| link.execution_seq));
+        Ok(chain)
     }
 }
 

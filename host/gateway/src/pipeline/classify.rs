@@ -55,9 +55,8 @@ pub(crate) async fn classify(
     let Some(id) = attempt.execution_id.clone() else {
         return Ok(Classified(None));
     };
-    let ledger = gateway.ledger.clone();
-    let agent = attempt.arrival.agent.clone();
-    let execution = ledger.lookup(&agent, &id).map_err(Stopped::Ledger)?;
+    let found = gateway.ledger.lookup(&attempt.arrival.agent, &id).await;
+    let execution = found.map_err(Stopped::Ledger)?;
     if let Some(execution) = &execution {
         attempt.opened_by.clone_from(&execution.call_id);
         adopt(gateway, attempt, execution).await?;

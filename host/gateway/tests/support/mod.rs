@@ -93,7 +93,12 @@ pub fn entries(folder: &Path) -> Vec<serde_json::Value> {
     let source =
         countersign_gateway::export::open_store(&config.store, &Environment::system()).unwrap();
     let all = countersign_ledger::Selection::All;
-    let entries = source.ledger.entries(&all, 0, 10_000).unwrap().entries;
+    let entries = source
+        .ledger
+        .entries(&all, 0, 10_000)
+        .wait()
+        .unwrap()
+        .entries;
     source.ledger.stop().unwrap();
     entries
         .iter()

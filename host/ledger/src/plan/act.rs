@@ -8,6 +8,7 @@ use crate::plan::{Plan, Row, Rows, Said, draft};
 use crate::record::State;
 use crate::request::{Act, Which};
 use crate::step::{Event, Owner, step};
+use crate::store::StoreError;
 
 impl<R: Rows> Plan<'_, R> {
     pub(crate) fn act(&mut self, which: &Which, act: &Act, draft: &Draft) -> Said<Execution> {
@@ -18,10 +19,30 @@ impl<R: Rows> Plan<'_, R> {
         let Some(index) = index else {
             return Ok(Err(LedgerError::NotFound));
         };
-        Ok(self.act_at(index, act, draft))
+        let owner_dead = match act {
+            Act::Resolve(_) => self.owner_dead(index)?,
+            _ => false,
+        };
+        Ok(self.act_at(index, act, owner_dead, draft))
     }
 
-    fn act_at(&mut self, index: usize, act: &Act, draft: &Draft) -> Result<Execution, LedgerError> {
+    /// Whether the owner of a row is proved dead, so that no byte of it can be
+    /// on its way any more.
+    fn owner_dead(&self, index: usize) -> Result<bool, StoreError> {
+        let Some(execution) = self.execution(Some(index)) else {
+            return Ok(false);
+        };
+        let owner = execution.record.owner;
+        Ok(owner != self.me && self.rows.dead(owner)?)
+    }
+
+    fn act_at(
+        &mut self,
+        index: usize,
+        act: &Act,
+        owner_dead: bool,
+        draft: &Draft,
+    ) -> Result<Execution, LedgerError> {
         let execution = self.execution(Some(index)).ok_or(LedgerError::NotFound)?;
         let event = match act {
             Act::Abandon => Event::Abandon,
@@ -29,9 +50,7 @@ impl<R: Rows> Plan<'_, R> {
             Act::TaskEnded(outcome) => Event::TaskEnded { outcome: *outcome },
             Act::Resolve(outcome) => Event::Resolve {
                 outcome: *outcome,
-                // One process owns the database, so every other incarnation is
-                // dead.
-                owner_dead: execution.record.owner != self.me,
+                owner_dead,
             },
         };
         let (record, effects) = step(Some(&execution.record), &event)?;

@@ -46,6 +46,8 @@ pub(crate) trait Rows {
     /// Until when the settled answer of a row is kept, where that is after
     /// `now_us`.
     fn kept_until(&self, number: i64, now_us: i64) -> Result<Option<i64>, StoreError>;
+    /// Whether an incarnation that is not this one is proved dead.
+    fn dead(&self, incarnation: Incarnation) -> Result<bool, StoreError>;
 }
 
 /// What must stand in a row for a write to it to count.

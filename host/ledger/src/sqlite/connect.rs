@@ -22,7 +22,7 @@ pub(super) struct Writing {
 
 fn failed(path: &Path) -> impl Fn(rusqlite::Error) -> OpenError + '_ {
     |error| OpenError::Database {
-        path: path.to_owned(),
+        database: path.display().to_string(),
         detail: error.to_string(),
     }
 }

@@ -1,9 +1,10 @@
 //! The embedded store: one SQLite database, one writer.
 //!
-//! [`Store`] is the writer's connection: it reads what a plan needs, writes
-//! what the plan decided, and commits, all in one transaction. [`Reads`] are
-//! the connections of everyone else. Opening, migrating and recovering live in
-//! [`open`]; what durability rests on is asserted there and at each reopening.
+//! [`store`] is the writer's connection: it reads what a plan needs and commits
+//! what the plan decided, as [`write`] puts it into rows, all in one
+//! transaction; [`wal`] keeps the WAL short. [`reads`] are the connections of
+//! everyone else. Opening and migrating live in [`open`]; what durability rests
+//! on is asserted there and at each reopening.
 
 mod answers;
 mod backfill;
@@ -16,12 +17,11 @@ mod reads;
 mod rows;
 mod schema;
 mod store;
+mod wal;
+mod write;
 
-pub(crate) use backfill::Backfill;
 pub use check::check;
-pub(crate) use open::{Opened, accept, open};
-pub(crate) use reads::Reads;
-pub(crate) use store::Store;
+pub(crate) use open::open;
 
 use crate::store::StoreError;
 

@@ -6,15 +6,18 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use countersign_evidence::{Agent, CallId, ExecutionId, Head, LogId, ServerName};
+use countersign_evidence::{Agent, CallId, ExecutionId, LogId, ServerName};
 use rusqlite::{Connection, OptionalExtension as _, Row as SqlRow, params};
 
 use crate::attempt::Epochs;
 use crate::error::{BackupError, LedgerError};
 use crate::execution::Execution;
 use crate::identity::TaskId;
-use crate::ledger::{LogHead, Page, Selection, Standing, StoredCheckpoint, StoredEntry};
 use crate::plan::Row;
+use crate::reading::{
+    KnownLog, LogHead, Page, Reads, Selection, Standing, StoredCheckpoint, StoredEntry,
+};
+use crate::request::Pending;
 use crate::settlement::Kept;
 use crate::sqlite::backup::{self, LongReads};
 use crate::sqlite::columns::{Count, Raw};
@@ -31,14 +34,14 @@ const PAGE: usize = 1_000;
 const LOOKED_AT: u64 = 20_000;
 
 /// Connections that only read.
-pub(crate) struct Reads {
+pub(super) struct Readers {
     path: PathBuf,
     log_id: LogId,
     idle: Mutex<Vec<Connection>>,
     long: LongReads,
 }
 
-impl Reads {
+impl Readers {
     pub(super) fn new(path: PathBuf, log_id: LogId, long: LongReads) -> Self {
         Self {
             path,
@@ -46,18 +49,6 @@ impl Reads {
             idle: Mutex::default(),
             long,
         }
-    }
-
-    pub(crate) fn backup(&self, to: &Path) -> Result<u64, BackupError> {
-        backup::backup(&self.path, to, &self.long)
-    }
-
-    pub(crate) fn kept_answer(
-        &self,
-        call_id: &CallId,
-        now_us: i64,
-    ) -> Result<Option<Kept>, LedgerError> {
-        self.with(|connection| answers::of_call(connection, call_id, now_us))
     }
 
     fn with<T>(
@@ -86,48 +77,60 @@ impl Reads {
         Ok(value)
     }
 
-    pub(crate) fn by_execution(
+    fn ask<T>(&self, read: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Pending<T> {
+        Pending::ready(self.with(read))
+    }
+
+    /// The same of one log: there is only this one.
+    fn ask_of<T>(
         &self,
-        agent: &Agent,
-        id: &ExecutionId,
-    ) -> Result<Option<Execution>, LedgerError> {
-        self.with(|connection| {
+        log: &LogId,
+        read: impl FnOnce(&Connection) -> Result<T, StoreError>,
+    ) -> Pending<T> {
+        if *log == self.log_id {
+            self.ask(read)
+        } else {
+            Pending::failed(LedgerError::NotFound)
+        }
+    }
+}
+
+impl Reads for Readers {
+    fn by_execution(&self, agent: &Agent, id: &ExecutionId) -> Pending<Option<Execution>> {
+        self.ask(|connection| {
             Ok(rows::by_execution(connection, &self.log_id, agent, id)?.map(|row| row.execution))
         })
     }
 
-    pub(crate) fn by_call(&self, call_id: &CallId) -> Result<Option<Execution>, LedgerError> {
-        self.with(|connection| {
+    fn by_call(&self, call_id: &CallId) -> Pending<Option<Execution>> {
+        self.ask(|connection| {
             Ok(rows::by_call(connection, &self.log_id, call_id)?.map(|row| row.execution))
         })
     }
 
-    pub(crate) fn by_task(
+    fn by_task(
         &self,
         agent: &Agent,
         server: &ServerName,
         task: &TaskId,
-    ) -> Result<Option<Execution>, LedgerError> {
-        self.with(|connection| {
+    ) -> Pending<Option<Execution>> {
+        self.ask(|connection| {
             let row = rows::by_task(connection, &self.log_id, agent, server, task)?;
             Ok(row.map(|row| row.execution))
         })
     }
 
-    pub(crate) fn list(
-        &self,
-        standing: Standing,
-        after: i64,
-        limit: usize,
-    ) -> Result<Vec<(i64, Execution)>, LedgerError> {
-        let state = match standing {
-            Standing::InFlight => "in-flight",
-            Standing::AwaitingInput => "awaiting-input",
-            Standing::TaskOpen => "task-open",
-            Standing::Blocked => "blocked",
-        };
-        self.with(|connection| {
-            let limit = limit.min(PAGE);
+    fn kept_answer(&self, call_id: &CallId, now_us: i64) -> Pending<Option<Kept>> {
+        self.ask(|connection| answers::of_call(connection, call_id, now_us))
+    }
+
+    fn backup(&self, to: &Path) -> Option<Result<u64, BackupError>> {
+        Some(backup::backup(&self.path, to, &self.long))
+    }
+
+    fn list(&self, standing: Standing, after: i64, limit: usize) -> Pending<Vec<(i64, Execution)>> {
+        self.ask(|connection| {
+            let (state, limit) = (standing.as_str(), limit.min(PAGE));
             let rows = rows::in_state(connection, &self.log_id, state, after, limit)?;
             Ok(rows
                 .into_iter()
@@ -136,38 +139,38 @@ impl Reads {
         })
     }
 
-    pub(crate) fn epochs(&self) -> Result<Epochs, LedgerError> {
-        self.with(|connection| Ok(base(connection, &self.log_id)?.epochs))
+    fn epochs(&self) -> Pending<Epochs> {
+        self.ask(|connection| Ok(base(connection, &self.log_id)?.epochs))
     }
 
-    pub(crate) fn head(&self) -> Result<LogHead, LedgerError> {
-        self.with(|connection| {
-            let head: Head = base(connection, &self.log_id)?.head;
-            Ok(LogHead {
-                log_id: head.log_id().clone(),
-                size: head.size(),
-                last: head.last(),
-                root: head.root(),
-            })
+    fn logs(&self) -> Pending<Vec<KnownLog>> {
+        self.ask(|connection| {
+            let head = LogHead::of(&base(connection, &self.log_id)?.head);
+            Ok(vec![KnownLog { head, key: None }])
         })
     }
 
-    pub(crate) fn entries(
+    fn head(&self, log: &LogId) -> Pending<LogHead> {
+        self.ask_of(log, |connection| {
+            Ok(LogHead::of(&base(connection, &self.log_id)?.head))
+        })
+    }
+
+    fn entries(
         &self,
+        log: &LogId,
         selection: &Selection,
         from: u64,
         limit: usize,
-    ) -> Result<Page, LedgerError> {
-        self.with(|connection| page(connection, &self.log_id, selection, from, limit))
+    ) -> Pending<Page> {
+        self.ask_of(log, |connection| {
+            page(connection, &self.log_id, selection, from, limit)
+        })
     }
 
-    pub(crate) fn checkpoints(
-        &self,
-        from: u64,
-        limit: usize,
-    ) -> Result<Vec<StoredCheckpoint>, LedgerError> {
+    fn checkpoints(&self, log: &LogId, from: u64, limit: usize) -> Pending<Vec<StoredCheckpoint>> {
         let sql = "SELECT size, text FROM checkpoints WHERE size >= ?1 ORDER BY size LIMIT ?2";
-        self.with(|connection| {
+        self.ask_of(log, |connection| {
             let mut statement = connection.prepare_cached(sql)?;
             let limit = u64::try_from(limit.min(PAGE)).unwrap_or(0);
             let rows = statement.query_map(params![Count(from), Count(limit)], checkpoint)?;
@@ -175,9 +178,9 @@ impl Reads {
         })
     }
 
-    pub(crate) fn newest_checkpoint(&self) -> Result<Option<StoredCheckpoint>, LedgerError> {
+    fn newest_checkpoint(&self, log: &LogId) -> Pending<Option<StoredCheckpoint>> {
         let sql = "SELECT size, text FROM checkpoints ORDER BY size DESC LIMIT 1";
-        self.with(|connection| {
+        self.ask_of(log, |connection| {
             Ok(connection
                 .prepare_cached(sql)?
                 .query_row([], checkpoint)

@@ -9,6 +9,7 @@ use crate::execution::Execution;
 use crate::plan::AttemptAnswer;
 use crate::request::{Reply, Request};
 use crate::settlement::Settled;
+use crate::store::Store;
 use crate::token::Token;
 
 /// What was decided for one request, to be said once it is durable.
@@ -20,7 +21,7 @@ pub(super) enum Said {
     Checkpoint,
 }
 
-impl Writer {
+impl<S: Store> Writer<S> {
     pub(super) fn answer_all(&mut self, requests: Vec<Request>, said: Vec<Said>) {
         for (request, said) in requests.into_iter().zip(said) {
             match (request, said) {
@@ -43,7 +44,7 @@ impl Writer {
                 (Request::Checkpoint { reply }, _) => {
                     self.cut_checkpoint();
                     let whole = self.connected && !self.anchor_failed;
-                    let size = whole.then_some(self.signed.size);
+                    let size = whole.then_some(self.signed.size());
                     send(reply, size.ok_or(LedgerError::Unavailable));
                 }
                 // A settlement that nobody waits for.
@@ -59,7 +60,8 @@ impl Writer {
                 entry,
                 classification,
             } => {
-                let token = Token::new(permit, Arc::clone(&self.queue));
+                let lease = Arc::clone(self.store.lease());
+                let token = Token::new(permit, Arc::clone(&self.queue), lease);
                 Verdict::Reserved(Box::new(Reserved {
                     token,
                     entry,

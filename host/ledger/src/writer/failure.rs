@@ -9,12 +9,14 @@ use countersign_evidence::RefusalCode;
 
 use super::Writer;
 use super::answers::{Said, refuse};
-use crate::error::LedgerError;
+use crate::error::{LedgerError, OpenError};
 use crate::plan::AttemptAnswer;
 use crate::probe::Point;
+use crate::recovery;
 use crate::request::Request;
 use crate::settlement::Settlement;
-use crate::store::StoreError;
+use crate::step::Owner;
+use crate::store::{Lost, ReadBack, Store, StoreError};
 use crate::token::{Closed, Inner};
 
 /// What a group would have answered.
@@ -48,7 +50,7 @@ impl From<StoreError> for Failed {
     }
 }
 
-impl Writer {
+impl<S: Store> Writer<S> {
     /// Ends a group that failed.
     pub(super) fn recover(&mut self, requests: Vec<Request>, failed: Failed) {
         self.connected = false;
@@ -74,18 +76,29 @@ impl Writer {
         let Some((said, sequence, hash)) = doubtful else {
             return self.fail_all(requests, &LedgerError::Unavailable);
         };
-        let reopened = self
-            .store
-            .reopen()
-            .and_then(|()| self.probe(Point::Reopened));
-        let durable = reopened.and_then(|()| self.store.holds(sequence, hash));
-        match durable {
-            Ok(true) => {
+        let permits: Vec<(i64, Owner)> = said.iter().filter_map(reserved).collect();
+        let lost = Lost {
+            sequence,
+            hash,
+            permits: &permits,
+        };
+        let read_back = self.open_again().and_then(|()| self.store.read_back(&lost));
+        match read_back {
+            Ok(ReadBack::Durable) => {
                 self.connected = true;
                 self.signed.log_size = sequence.saturating_add(1);
                 self.answer_all(requests, said);
             }
-            Ok(false) => {
+            Ok(ReadBack::WithoutPermits) => {
+                self.connected = true;
+                self.signed.log_size = sequence.saturating_add(1);
+                let said = said
+                    .into_iter()
+                    .map(|said| self.without_permit(said))
+                    .collect();
+                self.answer_all(requests, said);
+            }
+            Ok(ReadBack::Absent) => {
                 self.connected = true;
                 self.fail_all(requests, &LedgerError::Unavailable);
             }
@@ -109,28 +122,29 @@ impl Writer {
         if self.connected {
             return true;
         }
-        let reopened = self
-            .store
-            .reopen()
-            .and_then(|()| self.probe(Point::Reopened));
-        if let Err(error) = reopened {
+        if let Err(error) = self.open_again() {
             tracing::error!(%error, "the ledger cannot be opened again");
             return false;
         }
         if let Some(doubt) = self.doubt.take() {
-            match self.store.holds(doubt.sequence, doubt.hash) {
+            let lost = Lost {
+                sequence: doubt.sequence,
+                hash: doubt.hash,
+                permits: &[],
+            };
+            match self.store.read_back(&lost) {
                 Err(error) => {
                     tracing::error!(%error, "the ledger cannot be read back");
                     self.doubt = Some(doubt);
                     return false;
                 }
                 // Nothing was sent under these permits: nobody got them.
-                Ok(true) => {
+                Ok(ReadBack::Durable | ReadBack::WithoutPermits) => {
                     self.signed.log_size = doubt.sequence.saturating_add(1);
                     self.kept
                         .extend(doubt.permits.into_iter().filter_map(unused));
                 }
-                Ok(false) => self.kept.extend(doubt.settlements),
+                Ok(ReadBack::Absent) => self.kept.extend(doubt.settlements),
             }
         }
         self.connected = true;
@@ -153,12 +167,34 @@ impl Writer {
         self.serve(requests);
     }
 
-    pub(super) fn lost(&mut self, error: &StoreError) {
-        tracing::error!(%error, "the ledger failed");
-        self.connected = false;
-        if matches!(error, StoreError::Sync(_)) {
-            self.queue.fail();
+    /// Opens the connection again, and sees that the store still holds what the
+    /// anchor names: it may be another one by now.
+    fn open_again(&mut self) -> Result<(), StoreError> {
+        self.store.reopen()?;
+        self.probe(Point::Reopened)?;
+        if self.queue.rolled_back() {
+            // An operator is about to accept that.
+            return Ok(());
         }
+        let unreadable = |error: OpenError| StoreError::Failed(error.to_string());
+        let anchor = recovery::anchor(&self.options.anchor).map_err(unreadable)?;
+        // A running ledger whose anchor was taken away writes it again.
+        let log_id = self.key.name().clone();
+        if recovery::behind(&mut self.store, anchor.as_ref(), &log_id, false)? {
+            tracing::error!("the ledger is older than its anchor: nothing is admitted");
+            self.queue.set_rolled_back(true);
+            return Err(StoreError::Failed("it was rolled back".into()));
+        }
+        Ok(())
+    }
+
+    /// Nobody may send under a permit that did not hold: it is settled so.
+    fn without_permit(&mut self, said: Said) -> Said {
+        if reserved(&said).is_none() {
+            return said;
+        }
+        self.kept.extend(permit(said).and_then(unused));
+        Said::Attempt(Err(LedgerError::Unavailable))
     }
 
     pub(super) fn fail_all(&mut self, requests: Vec<Request>, error: &LedgerError) {
@@ -172,6 +208,15 @@ impl Writer {
 fn permit(said: Said) -> Option<Inner> {
     match said {
         Said::Attempt(Ok(AttemptAnswer::Reserved { permit, .. })) => Some(permit),
+        _ => None,
+    }
+}
+
+fn reserved(said: &Said) -> Option<(i64, Owner)> {
+    match said {
+        Said::Attempt(Ok(AttemptAnswer::Reserved { permit, .. })) => {
+            Some((permit.row, permit.owner))
+        }
         _ => None,
     }
 }

@@ -4,84 +4,73 @@
 //! 2. Begin a transaction; let the plan decide every request of the group.
 //! 3. Write what was decided, and commit.
 //! 4. Answer all. Only now do tokens exist.
-//! 5. On any error: nothing of the group counts. The connection is opened
+//! 5. Where another writer came first the group is planned again, and where the
+//!    store refuses it its members are carried out alone.
+//! 6. On any other error: nothing of the group counts. The connection is opened
 //!    again, and where the commit itself failed it is read back whether it took
 //!    effect. Settlements are kept and tried again.
-//! 6. After a sync that failed nothing is written any more
+//! 7. After a sync that failed nothing is written any more
 //!    (`docs/spec/executions.md` §5).
 //!
-//! `answers` says what was decided once it is durable; `failure` is step 5.
+//! `answers` says what was decided once it is durable; `failure` is step 6;
+//! `upkeep` is what is due beside groups; `rollback` waits for an operator.
 
 mod answers;
 mod failure;
+mod rollback;
+mod upkeep;
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_canon::Digest;
-use countersign_evidence::Draft;
-use countersign_evidence::checkpoint::Checkpoint;
 use countersign_evidence::key::SigningKey;
 
-use crate::anchor::Anchor;
-use crate::attempt::{Epochs, Position};
 use crate::error::LedgerError;
 use crate::options::{Clock, Options};
 use crate::plan::{Batch, Nearing, Plan};
 use crate::probe::Point;
 use crate::queue::Queue;
-use crate::request::{InForce, Request};
+use crate::recovery;
+use crate::request::Request;
 use crate::settlement::Settlement;
-use crate::sqlite::{Backfill, Store, accept};
-use crate::store::StoreError;
+use crate::store::{Store, StoreError, Wanted};
 use crate::token::Closed;
 use answers::Said;
 use failure::{AtCommit, Doubt, Failed};
+use upkeep::Signed;
 
-/// How long the writer waits before it tries again what failed.
-const RETRY: Duration = Duration::from_secs(1);
-/// How often expired answers are looked for.
-const EXPIRE: Duration = Duration::from_secs(30);
+/// How often a group is planned again where another writer came first.
+const RIVALS: u32 = 3;
 
-pub(crate) struct Writer {
-    store: Store,
+pub(crate) struct Writer<S> {
+    store: S,
     options: Options,
     clock: Arc<dyn Clock>,
     key: SigningKey,
     queue: Arc<Queue>,
-    backfill: Backfill,
     /// Settlements that could not be made durable yet.
     kept: Vec<(Closed, Settlement)>,
     /// A commit of which it is not known whether it took effect.
     doubt: Option<Doubt>,
     connected: bool,
     anchor_failed: bool,
+    /// Owners are gone, and some of their rows are still to be given up.
+    orphans: bool,
     signed: Signed,
     tried: Duration,
     /// When no expired answer was left last.
     expired: Duration,
 }
 
-/// The last checkpoint.
-#[derive(Clone, Copy, Debug)]
-struct Signed {
-    size: u64,
-    at: Duration,
-    /// Entries that were committed since this process began.
-    log_size: u64,
-}
-
-impl Writer {
+impl<S: Store> Writer<S> {
     pub(crate) fn new(
-        store: Store,
+        store: S,
         options: Options,
         clock: Arc<dyn Clock>,
         key: SigningKey,
         queue: Arc<Queue>,
     ) -> Self {
-        let watcher = Arc::clone(&queue);
-        let backfill = Backfill::start(store.path(), move || watcher.fail());
         let now = clock.monotonic();
         Self {
             store,
@@ -89,61 +78,40 @@ impl Writer {
             clock,
             key,
             queue,
-            backfill,
             kept: Vec::new(),
             doubt: None,
             connected: true,
             anchor_failed: false,
+            orphans: false,
             // The entries of the start are signed with the first that follow.
-            signed: Signed {
-                size: 0,
-                at: now,
-                log_size: 0,
-            },
+            signed: Signed::nothing(now),
             tried: now,
             expired: now,
         }
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        self.store.path()
     }
 
     /// Serves until the queue is closed and empty; says whether everything that
     /// was promised is durable.
     pub(crate) fn run(mut self) -> Result<(), LedgerError> {
         if !self.queue.rolled_back()
-            && let Ok(size) = self.store.log_size()
+            && let Ok(head) = self.store.head()
         {
-            self.signed.log_size = size;
+            self.signed.log_size = head.size();
         }
         while let Some(requests) = self.queue.drain(self.options.group, self.wait()) {
             self.serve(requests);
             self.upkeep(false);
         }
         self.upkeep(true);
+        if self.connected {
+            self.store.leave();
+        }
         let whole = self.kept.is_empty() && self.doubt.is_none() && !self.queue.failed();
         if whole {
             Ok(())
         } else {
             Err(LedgerError::Unavailable)
         }
-    }
-
-    /// How long to wait for a request; `None` where nothing else is due.
-    fn wait(&self) -> Option<Duration> {
-        if self.queue.rolled_back() || self.queue.failed() {
-            return None;
-        }
-        if !self.kept.is_empty() || self.doubt.is_some() || self.anchor_failed || !self.connected {
-            return Some(RETRY);
-        }
-        let now = self.clock.monotonic();
-        let since = now.saturating_sub(self.signed.at);
-        let expire = EXPIRE.saturating_sub(now.saturating_sub(self.expired));
-        let unsigned = self.signed.size < self.signed.log_size;
-        let checkpoint = unsigned.then(|| self.options.checkpoint_every.saturating_sub(since));
-        Some(checkpoint.map_or(expire, |checkpoint| checkpoint.min(expire)))
     }
 
     fn serve(&mut self, requests: Vec<Request>) {
@@ -154,21 +122,86 @@ impl Writer {
             return self.while_rolled_back(requests);
         }
         if self.queue.failed() || !self.connect() {
-            return self.fail_all(requests, &LedgerError::Unavailable);
+            let error = if self.queue.rolled_back() {
+                LedgerError::RolledBack
+            } else {
+                LedgerError::Unavailable
+            };
+            return self.fail_all(requests, &error);
         }
         drop(self.probe(Point::Taken));
-        match self.group(&requests) {
-            Ok(said) => {
-                self.answer_all(requests, said);
-                drop(self.probe(Point::Answered));
-            }
-            Err(failed) => self.recover(requests, failed),
+        if self.carry_out(requests) {
+            drop(self.probe(Point::Answered));
         }
     }
 
-    /// Decides, writes and commits one group.
+    /// Carries out a group and answers it; says whether it is durable.
+    fn carry_out(&mut self, requests: Vec<Request>) -> bool {
+        match self.group(&requests) {
+            Ok(said) => {
+                self.answer_all(requests, said);
+                true
+            }
+            Err(Failed::Before(StoreError::Rival(detail) | StoreError::Refused(detail))) => {
+                tracing::warn!(%detail, requests = requests.len(), "a group could not be written");
+                self.one_by_one(requests);
+                false
+            }
+            Err(failed) => {
+                self.recover(requests, failed);
+                false
+            }
+        }
+    }
+
+    /// Carries out alone what could not be carried out together.
+    fn one_by_one(&mut self, requests: Vec<Request>) {
+        if requests.len() < 2 {
+            return self.fail_all(requests, &LedgerError::Unavailable);
+        }
+        for request in requests {
+            if self.queue.failed() || !self.connect() {
+                self.fail_all(vec![request], &LedgerError::Unavailable);
+            } else {
+                self.carry_out(vec![request]);
+                // It may take long, and a lease does not wait.
+                self.keep_store();
+            }
+        }
+    }
+
+    /// Decides, writes and commits one group, again where that may help.
     fn group(&mut self, requests: &[Request]) -> Result<Vec<Said>, Failed> {
-        let base = self.store.begin()?;
+        let mut tries = 0;
+        loop {
+            let error = match self.group_once(requests) {
+                Err(Failed::Before(error)) => error,
+                other => return other,
+            };
+            tries += 1;
+            match error {
+                StoreError::Rival(_) if tries <= RIVALS => {
+                    self.store.rollback()?;
+                    self.keep_store();
+                }
+                StoreError::Rival(_) | StoreError::Refused(_) => {
+                    self.store.rollback()?;
+                    return Err(Failed::Before(error));
+                }
+                StoreError::Ended if tries <= RIVALS => {
+                    self.store.rollback()?;
+                    self.enlist()?;
+                }
+                _ => return Err(Failed::Before(error)),
+            }
+            if !self.connected {
+                return Err(Failed::Before(error));
+            }
+        }
+    }
+
+    fn group_once(&mut self, requests: &[Request]) -> Result<Vec<Said>, Failed> {
+        let base = self.store.begin(&Wanted::by(requests))?;
         let (now_us, me) = (self.clock.wall_us(), self.store.incarnation());
         let rows = self.store.rows()?;
         let mut plan = Plan::new(&rows, base, now_us, me, self.options.agent_rows);
@@ -195,6 +228,7 @@ impl Writer {
             });
         }
         let batch = plan.into_batch();
+        drop(rows);
         let Some((sequence, hash)) = last_entry(&batch) else {
             self.store.rollback()?;
             return Ok(said);
@@ -229,51 +263,16 @@ impl Writer {
         Ok(said)
     }
 
-    /// Nothing is done on a store that is behind its anchor, until an operator
-    /// accepts that; what waits behind the acceptance is served.
-    fn while_rolled_back(&mut self, requests: Vec<Request>) {
-        let mut requests = requests.into_iter();
-        while let Some(request) = requests.next() {
-            let Request::AcceptRollback { draft, then, reply } = request else {
-                self.fail_all(vec![request], &LedgerError::RolledBack);
-                continue;
-            };
-            let accepted = self.accept_rollback(*draft, &then);
-            let admits = accepted.is_ok();
-            answers::send(reply, accepted);
-            if admits {
-                return self.serve(requests.collect());
-            }
-        }
-    }
-
-    fn accept_rollback(
-        &mut self,
-        draft: Draft,
-        then: &[(Draft, InForce)],
-    ) -> Result<(Position, Epochs), LedgerError> {
-        if self.queue.failed() || !self.connect() {
-            return Err(LedgerError::Unavailable);
-        }
-        let accepted = accept(
-            &mut self.store,
-            &self.options,
-            self.clock.as_ref(),
-            draft,
-            then,
+    /// Becomes a new incarnation, where others gave this one up.
+    fn enlist(&mut self) -> Result<(), StoreError> {
+        recovery::enlist(&mut self.store, self.clock.as_ref(), &[])?;
+        let incarnation = self.store.incarnation();
+        tracing::warn!(
+            incarnation = incarnation.get(),
+            "this gateway was given up by the others: it begins again"
         );
-        let (place, epochs) = accepted.map_err(|error| {
-            tracing::error!(%error, "the rollback was not accepted");
-            self.connected = false;
-            LedgerError::Unavailable
-        })?;
-        tracing::warn!("an operator accepted that the ledger was rolled back");
-        if let Ok(size) = self.store.log_size() {
-            self.signed.log_size = size;
-        }
-        self.queue.enlist(self.store.incarnation());
-        self.queue.set_rolled_back(false);
-        Ok((place, epochs))
+        self.queue.enlist(incarnation);
+        Ok(())
     }
 
     fn probe(&self, point: Point) -> Result<(), StoreError> {
@@ -281,74 +280,6 @@ impl Writer {
             Some(probe) => Ok(probe.at(point)?),
             None => Ok(()),
         }
-    }
-
-    /// What is due beside requests.
-    fn upkeep(&mut self, last: bool) {
-        if self.queue.rolled_back() || self.queue.failed() {
-            return;
-        }
-        let now = self.clock.monotonic();
-        let again = last || now.saturating_sub(self.tried) >= RETRY;
-        let waiting = !self.kept.is_empty() || self.doubt.is_some() || !self.connected;
-        if again && waiting {
-            self.tried = now;
-            self.retry();
-        }
-        let due = now.saturating_sub(self.signed.at) >= self.options.checkpoint_every;
-        if last || due || (self.anchor_failed && again) {
-            self.tried = now;
-            self.cut_checkpoint();
-        }
-        if self.connected && now.saturating_sub(self.expired) >= EXPIRE {
-            match self.store.expire_answers(self.clock.wall_us()) {
-                // What is left goes with the next look.
-                Ok(true) => {}
-                Ok(false) => self.expired = now,
-                Err(error) => self.lost(&error),
-            }
-        }
-        let wal_bytes = self.store.wal_bytes();
-        self.backfill.wal_grew(wal_bytes, self.options.wal_bytes);
-        if wal_bytes >= self.options.wal_bytes && self.connected {
-            // At twice its bound the writer waits rather than let it grow.
-            // Not for one who reads long, since that wait would be for nothing.
-            let wait = wal_bytes >= self.options.wal_bytes.saturating_mul(2)
-                && !self.store.read_at_length();
-            let turn = self.backfill.turn(wait);
-            let reset = turn.map_or(Ok(()), |_turn| self.store.reset_wal(wait));
-            if let Err(error) = reset {
-                self.lost(&error);
-            }
-        }
-    }
-
-    /// Signs what is committed, keeps that, and moves the anchor.
-    fn cut_checkpoint(&mut self) {
-        if !self.connected || (self.signed.size >= self.signed.log_size && !self.anchor_failed) {
-            return;
-        }
-        let key = &self.key;
-        let cut = |store: &mut Store| {
-            let head = store.begin()?.head;
-            store.keep_checkpoint(head.size(), &Checkpoint::of(&head).sign(key))?;
-            store.commit()?;
-            Ok(head)
-        };
-        let head = match cut(&mut self.store) {
-            Ok(head) => head,
-            Err(error) => return self.lost(&error),
-        };
-        self.signed = Signed {
-            size: head.size(),
-            at: self.clock.monotonic(),
-            log_size: head.size(),
-        };
-        let anchored = Anchor::of(&head).write(&self.options.anchor);
-        if let Err(error) = &anchored {
-            tracing::error!(%error, "the anchor cannot be written: nothing is admitted");
-        }
-        self.anchor_failed = anchored.is_err();
     }
 }
 

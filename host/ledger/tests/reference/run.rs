@@ -308,6 +308,7 @@ impl Run {
             self.ledger().lookup(&agent(key.0), &execution_id(&key.1))
         };
         found
+            .wait()
             .unwrap()
             .map(|execution| match execution.record.state {
                 State::InFlight => Stands::Running,

@@ -121,6 +121,7 @@ fn ask(folder: &Path, name: &str, executions: u64) -> Asked {
         let found = wall(|| {
             ledger
                 .lookup(&stage::agent(), &stage::execution_id(&id))
+                .wait()
                 .unwrap()
         });
         assert!(found.0.is_some(), "`{id}` is there");
@@ -130,7 +131,7 @@ fn ask(folder: &Path, name: &str, executions: u64) -> Asked {
         let (said, took) = wall(|| ledger.reserve(attempt).wait().unwrap());
         assert!(matches!(said, Verdict::Refused(_)), "{said:?}");
         classify.add(took);
-        let (blocked, took) = wall(|| ledger.list(Standing::Blocked, 0, 100).unwrap());
+        let (blocked, took) = wall(|| ledger.list(Standing::Blocked, 0, 100).wait().unwrap());
         assert_eq!(blocked.len(), 100);
         list.add(took);
     }

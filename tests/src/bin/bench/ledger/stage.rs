@@ -24,6 +24,10 @@ impl Clock for Real {
     fn monotonic(&self) -> Duration {
         self.0.elapsed()
     }
+
+    fn since_boot(&self) -> Duration {
+        self.0.elapsed()
+    }
 }
 
 /// Makes the sync of each commit take longer, as on a slow disk.

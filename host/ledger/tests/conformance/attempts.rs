@@ -1,26 +1,16 @@
 //! What an attempt is told, and what stands in the log then.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test fails by panicking"
-)]
-
-mod support;
-
 use countersign_canon::{Classification, Difference, Outcome};
-use countersign_evidence::{Classified, EffectBoundary, Kind, RoundSays};
-use countersign_ledger::{Act, Epochs, InForce, LedgerError, Settlement, State, Verdict, Which};
-use support::{
-    Call, Fixture, agent, answer, call, code, count, digest, entries, execution_id, not_sent,
+use countersign_evidence::{Classified, EffectBoundary, Kind};
+use countersign_ledger::{Epochs, InForce, LedgerError, State, Verdict};
+
+use crate::support::{
+    Call, Fixture, Kept, agent, call, code, count, digest, entries, execution_id, not_sent,
     refused, reserve, reserved, succeeded, unanswered, verify,
 };
 
-#[test]
-fn a_call_is_reserved_settled_and_from_then_on_replayed() {
-    let fixture = Fixture::new();
+pub fn a_call_is_reserved_settled_and_from_then_on_replayed(kept: Kept) {
+    let fixture = Fixture::on(kept);
     let ledger = fixture.open();
     let first = reserved(
         ledger
@@ -84,9 +74,10 @@ fn a_call_is_reserved_settled_and_from_then_on_replayed() {
     assert_eq!(log[3].hash(), settled.receipt.entry_hash);
 }
 
-#[test]
-fn what_was_changed_under_a_known_identifier_is_a_collision_and_names_the_difference() {
-    let fixture = Fixture::new();
+pub fn what_was_changed_under_a_known_identifier_is_a_collision_and_names_the_difference(
+    kept: Kept,
+) {
+    let fixture = Fixture::on(kept);
     let ledger = fixture.open();
     let token = reserve(&ledger, &call("c1", Some("pay")));
     let base = call("c2", Some("pay"));
@@ -149,9 +140,8 @@ fn what_was_changed_under_a_known_identifier_is_a_collision_and_names_the_differ
     verify(&ledger);
 }
 
-#[test]
-fn only_what_was_never_sent_may_be_tried_under_a_new_identifier() {
-    let fixture = Fixture::new();
+pub fn only_what_was_never_sent_may_be_tried_under_a_new_identifier(kept: Kept) {
+    let fixture = Fixture::on(kept);
     let ledger = fixture.open();
     for (id, settlement, pass, outcome, safe) in [
         ("a", not_sent(), false, Outcome::NotAttempted, true),
@@ -173,9 +163,8 @@ fn only_what_was_never_sent_may_be_tried_under_a_new_identifier() {
     verify(&ledger);
 }
 
-#[test]
-fn a_token_that_is_dropped_settles_by_what_its_gate_saw_and_lets_nothing_out_after() {
-    let fixture = Fixture::new();
+pub fn a_token_that_is_dropped_settles_by_what_its_gate_saw_and_lets_nothing_out_after(kept: Kept) {
+    let fixture = Fixture::on(kept);
     let ledger = fixture.open();
     for (id, pass, outcome) in [
         ("a", false, Outcome::NotAttempted),
@@ -203,6 +192,7 @@ fn a_token_that_is_dropped_settles_by_what_its_gate_saw_and_lets_nothing_out_aft
     ledger.checkpoint().wait().unwrap();
     let execution = ledger
         .lookup(&agent("alice"), &execution_id("c"))
+        .wait()
         .unwrap()
         .unwrap();
     assert_eq!(
@@ -212,9 +202,8 @@ fn a_token_that_is_dropped_settles_by_what_its_gate_saw_and_lets_nothing_out_aft
     verify(&ledger);
 }
 
-#[test]
-fn a_denial_reserves_nothing_and_is_in_the_log() {
-    let fixture = Fixture::new();
+pub fn a_denial_reserves_nothing_and_is_in_the_log(kept: Kept) {
+    let fixture = Fixture::on(kept);
     let ledger = fixture.open();
     let denied = call("c1", Some("pay")).attempt();
     let said = refused(
@@ -247,9 +236,8 @@ fn a_denial_reserves_nothing_and_is_in_the_log() {
     );
 }
 
-#[test]
-fn an_attempt_without_identifier_has_a_row_that_nobody_meets() {
-    let fixture = Fixture::new();
+pub fn an_attempt_without_identifier_has_a_row_that_nobody_meets(kept: Kept) {
+    let fixture = Fixture::on(kept);
     let ledger = fixture.open();
     let one = reserve(&ledger, &call("c1", None));
     let two = reserve(&ledger, &call("c2", None));
@@ -269,127 +257,8 @@ fn an_attempt_without_identifier_has_a_row_that_nobody_meets() {
     );
 }
 
-fn asked(state: Option<&str>, text: &str) -> Settlement {
-    Settlement::Asked {
-        issued: state.map(digest),
-        answer: answer(text),
-        retained: text.as_bytes().to_vec(),
-    }
-}
-
-#[test]
-fn a_round_is_claimed_once_and_a_lost_question_is_given_again() {
-    let fixture = Fixture::new();
-    let ledger = fixture.open();
-    let token = reserve(&ledger, &call("c1", Some("pay")));
-    token.gate().pass().unwrap();
-    let settled = ledger
-        .settle(token, asked(Some("s1"), "how much?"))
-        .wait()
-        .unwrap();
-    assert_eq!(
-        (settled.state, settled.outcome()),
-        (State::AwaitingInput, None)
-    );
-
-    let repeat = refused(
-        ledger
-            .reserve(call("c2", Some("pay")).attempt())
-            .wait()
-            .unwrap(),
-    );
-    assert_eq!(repeat.classification, Some(Classification::RoundReplay));
-    assert_eq!(repeat.retained.as_deref(), Some(b"how much?".as_slice()));
-
-    let with = |name: &str, continuation, state, earlier| Call {
-        round: Some((continuation, state)),
-        earlier: Some(earlier),
-        ..call(name.to_owned(), Some("pay"))
-    };
-    for (name, state) in [("c3", Some("s2")), ("c4", None)] {
-        let wrong = with(name, "answer 5", state, Classification::Continuation);
-        let said = refused(ledger.reserve(wrong.attempt()).wait().unwrap());
-        assert_eq!(
-            said.classification,
-            Some(Classification::ContinuationMismatch)
-        );
-    }
-
-    // Who has not decided on a continuation is sent back to do so.
-    let undecided = with("c5", "answer 5", Some("s1"), Classification::InFlight);
-    let said = ledger.reserve(undecided.attempt()).wait().unwrap();
-    let Verdict::DecideAgain(again) = said else {
-        panic!("{said:?}")
-    };
-    assert_eq!(again.classification, Some(Classification::Continuation));
-
-    let claim = with("c5", "answer 5", Some("s1"), Classification::Continuation);
-    let second = reserve(&ledger, &claim);
-    let twice = with("c6", "answer 5", Some("s1"), Classification::Continuation);
-    let said = refused(ledger.reserve(twice.attempt()).wait().unwrap());
-    assert_eq!(said.classification, Some(Classification::RoundReplay));
-    assert_eq!(said.retained, None, "its answer is not there yet");
-
-    ledger.settle(second, asked(None, "sure?")).wait().unwrap();
-    let said = refused(
-        ledger
-            .reserve(call("c7", Some("pay")).attempt())
-            .wait()
-            .unwrap(),
-    );
-    assert_eq!(
-        said.retained, None,
-        "the first request was answered by another question"
-    );
-    let twice = with("c8", "answer 5", Some("s1"), Classification::Continuation);
-    let said = refused(ledger.reserve(twice.attempt()).wait().unwrap());
-    assert_eq!(said.retained.as_deref(), Some(b"sure?".as_slice()));
-
-    let third = with("c9", "yes", None, Classification::Continuation);
-    let third = reserve(&ledger, &third);
-    ledger.settle(third, succeeded()).wait().unwrap();
-    let log = verify(&ledger);
-    let rounds: Vec<_> = log.iter().filter_map(|entry| entry.said().round).collect();
-    let rounds: Vec<_> = rounds
-        .iter()
-        .map(|round| (round.says, round.number))
-        .collect();
-    let expected = [
-        (RoundSays::Asked, 1),
-        (RoundSays::Claimed, 1),
-        (RoundSays::Asked, 2),
-        (RoundSays::Claimed, 2),
-    ];
-    assert_eq!(rounds, expected);
-}
-
-#[test]
-fn a_state_that_was_issued_to_another_agent_is_unknown() {
-    let fixture = Fixture::new();
-    let ledger = fixture.open();
-    let token = reserve(&ledger, &call("c1", None));
-    let settled = ledger
-        .settle(token, asked(Some("s1"), "who?"))
-        .wait()
-        .unwrap();
-    assert_eq!(settled.outcome(), Some(Outcome::Succeeded));
-    let next = |name: &'static str, agent, state| Call {
-        round: Some(("me", state)),
-        agent,
-        ..call(name, None)
-    };
-    let foreign = next("c2", "bob", Some("s1"));
-    let said = refused(ledger.reserve(foreign.attempt()).wait().unwrap());
-    assert_eq!(said.code, code("request-state-unknown"));
-    for (name, state) in [("c3", Some("s1")), ("c4", None)] {
-        drop(reserve(&ledger, &next(name, "alice", state)));
-    }
-    verify(&ledger);
-}
-
-#[test]
-fn a_decision_made_under_another_policy_or_catalog_is_made_again() {
-    let fixture = Fixture::new();
+pub fn a_decision_made_under_another_policy_or_catalog_is_made_again(kept: Kept) {
+    let fixture = Fixture::on(kept);
     let ledger = fixture.open();
     let draft = countersign_evidence::Draft::new(
         Kind::PolicyLoaded,
@@ -421,7 +290,7 @@ fn a_decision_made_under_another_policy_or_catalog_is_made_again() {
     drop(reserve(&ledger, &now));
     let (_, epochs) = ledger.append(draft, InForce::Catalog).wait().unwrap();
     assert_eq!(
-        (epochs, ledger.epochs().unwrap()),
+        (epochs, ledger.epochs().wait().unwrap()),
         (
             Epochs {
                 policy: 1,
@@ -434,9 +303,8 @@ fn a_decision_made_under_another_policy_or_catalog_is_made_again() {
     assert_eq!(count(&log, &Kind::Admission), 1);
 }
 
-#[test]
-fn an_agent_whose_quota_is_used_up_is_refused_and_others_are_not() {
-    let mut fixture = Fixture::new();
+pub fn an_agent_whose_quota_is_used_up_is_refused_and_others_are_not(kept: Kept) {
+    let mut fixture = Fixture::on(kept);
     fixture.options.agent_rows = 2;
     let ledger = fixture.open();
     drop(reserve(&ledger, &call("c1", Some("a"))));
@@ -468,49 +336,8 @@ fn an_agent_whose_quota_is_used_up_is_refused_and_others_are_not() {
     verify(&ledger);
 }
 
-#[test]
-fn a_task_survives_its_owner_and_ends_in_an_outcome() {
-    let fixture = Fixture::new();
-    let ledger = fixture.open();
-    let token = reserve(&ledger, &call("c1", Some("job")));
-    let opened = Settlement::TaskOpened {
-        task: "task-1".parse().unwrap(),
-        status: "working".into(),
-        answer: answer("task"),
-    };
-    let settled = ledger.settle(token, opened).wait().unwrap();
-    assert_eq!(settled.state, State::TaskOpen);
-    ledger.stop().unwrap();
-    drop(ledger);
-    let ledger = fixture.open();
-    let said = refused(
-        ledger
-            .reserve(call("c2", Some("job")).attempt())
-            .wait()
-            .unwrap(),
-    );
-    assert_eq!(said.classification, Some(Classification::InFlight));
-    let which = Which::Execution(agent("alice"), execution_id("job"));
-    let draft =
-        countersign_evidence::Draft::new(Kind::Task, countersign_evidence::Time::from_micros(0));
-    let act = |act| ledger.act(which.clone(), act, draft.clone()).wait();
-    assert_eq!(
-        act(Act::TaskObserved).unwrap().record.state,
-        State::TaskOpen
-    );
-    assert!(act(Act::TaskEnded(Outcome::NotAttempted)).is_err());
-    let ended = act(Act::TaskEnded(Outcome::ToolError)).unwrap();
-    assert_eq!(ended.record.state, State::Settled(Outcome::ToolError));
-    assert!(
-        act(Act::TaskEnded(Outcome::Succeeded)).is_err(),
-        "an outcome is never replaced"
-    );
-    verify(&ledger);
-}
-
-#[test]
-fn an_entry_that_nobody_could_read_back_is_not_written() {
-    let fixture = Fixture::new();
+pub fn an_entry_that_nobody_could_read_back_is_not_written(kept: Kept) {
+    let fixture = Fixture::on(kept);
     let ledger = fixture.open();
     let mut draft = call("c1", Some("pay")).draft();
     draft.represented_user = Some("y".repeat(300_000));
@@ -521,16 +348,16 @@ fn an_entry_that_nobody_could_read_back_is_not_written() {
     assert_eq!(
         ledger
             .lookup(&agent("alice"), &execution_id("pay"))
+            .wait()
             .unwrap(),
         None
     );
     verify(&ledger);
 }
 
-#[test]
-fn each_selection_of_entries_gives_what_it_names() {
+pub fn each_selection_of_entries_gives_what_it_names(kept: Kept) {
     use countersign_ledger::Selection;
-    let fixture = Fixture::new();
+    let fixture = Fixture::on(kept);
     let ledger = fixture.open();
     for name in ["a", "b"] {
         let token = reserve(&ledger, &call(format!("{name}1"), Some(name)));

@@ -1,14 +1,4 @@
-//! Many at once: one permit, and everyone else is told.
-
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test fails by panicking"
-)]
-
-mod support;
+//! Many callers at once: one is first, and the queue has an end.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Barrier, Condvar, Mutex};
@@ -16,12 +6,14 @@ use std::sync::{Arc, Barrier, Condvar, Mutex};
 use countersign_canon::Classification;
 use countersign_evidence::Kind;
 use countersign_ledger::{Fault, LedgerError, Point, Probe, Verdict};
-use support::{Call, Fixture, call, code, count, reserve, reserved, succeeded, verify};
 
-#[test]
-fn of_64_that_race_for_one_identifier_one_is_fresh_and_every_refusal_is_in_the_log() {
+use crate::support::{
+    Call, Fixture, Kept, answer, call, code, count, reserve, reserved, succeeded, verify,
+};
+
+pub fn of_64_that_race_for_one_identifier_one_is_fresh_and_every_refusal_is_in_the_log(kept: Kept) {
     for conflicting in [false, true] {
-        let fixture = Fixture::new();
+        let fixture = Fixture::on(kept);
         let ledger = fixture.open();
         let start = Barrier::new(64);
         let permits = Mutex::new(Vec::new());
@@ -61,14 +53,13 @@ fn of_64_that_race_for_one_identifier_one_is_fresh_and_every_refusal_is_in_the_l
     }
 }
 
-#[test]
-fn one_round_that_many_answer_is_claimed_once() {
-    let fixture = Fixture::new();
+pub fn one_round_that_many_answer_is_claimed_once(kept: Kept) {
+    let fixture = Fixture::on(kept);
     let ledger = fixture.open();
     let token = reserve(&ledger, &call("c", Some("pay")));
     let asked = countersign_ledger::Settlement::Asked {
         issued: None,
-        answer: support::answer("?"),
+        answer: answer("?"),
         retained: b"?".to_vec(),
     };
     ledger.settle(token, asked).wait().unwrap();
@@ -95,9 +86,8 @@ fn one_round_that_many_answer_is_claimed_once() {
     verify(&ledger);
 }
 
-#[test]
-fn requests_that_wait_together_share_a_commit() {
-    let fixture = Fixture::new();
+pub fn requests_that_wait_together_share_a_commit(kept: Kept) {
+    let fixture = Fixture::on(kept);
     let ledger = fixture.open();
     std::thread::scope(|scope| {
         for thread in 0..32 {
@@ -150,10 +140,9 @@ impl Probe for Hold {
     }
 }
 
-#[test]
-fn a_full_queue_turns_away_at_once_and_one_agent_cannot_fill_it() {
+pub fn a_full_queue_turns_away_at_once_and_one_agent_cannot_fill_it(kept: Kept) {
     let hold = Arc::new(Hold::default());
-    let mut fixture = Fixture::new();
+    let mut fixture = Fixture::on(kept);
     fixture.options.queue = 24;
     fixture.options.agent_share = 8;
     fixture.options.group = 4;
