@@ -74,3 +74,29 @@ impl Drop for Entries {
         self.0.finish_and_clear();
     }
 }
+
+/// A bar over the steps of a check.
+pub(crate) struct Steps(ProgressBar);
+
+impl Steps {
+    /// An empty bar.
+    pub(crate) fn new() -> Self {
+        let template = "{msg:10} {bar:40} {human_pos} of {human_len}, {eta} left";
+        let bar = bar(Some(0), template);
+        bar.enable_steady_tick(Duration::from_millis(500));
+        Self(bar)
+    }
+
+    /// Shows that so many of all are done in a step.
+    pub(crate) fn show(&self, step: &'static str, done: u64, all: u64) {
+        self.0.set_message(step);
+        self.0.set_length(all.max(done));
+        self.0.set_position(done);
+    }
+}
+
+impl Drop for Steps {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}

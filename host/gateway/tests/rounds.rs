@@ -10,8 +10,14 @@
 
 mod support;
 
+use countersign_gateway::config::Config;
+use countersign_gateway::environment::Environment;
+use countersign_gateway::operator::{Office, api};
 use support::upstream::Behaviour;
 use support::{Client, Gateway, PERMIT_ALL, Upstream};
+
+/// An answer that asks for another round.
+const ASKED: &str = r#"{"resultType":"input_required","requestState":"s1","inputRequests":{"q":{"method":"elicitation/create","params":{}}}}"#;
 
 /// A call of 2026-07-28 under `e1`, with more members of `params`.
 fn call(more: &str) -> String {
@@ -34,8 +40,7 @@ async fn start() -> (Upstream, Gateway, Client) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_round_is_asked_answered_once_and_never_run_twice() {
     let (upstream, _gateway, client) = start().await;
-    let asked = r#"{"resultType":"input_required","requestState":"s1","inputRequests":{"q":{"method":"elicitation/create","params":{}}}}"#;
-    upstream.behave(Behaviour::Result(asked.to_owned()));
+    upstream.behave(Behaviour::Result(ASKED.to_owned()));
     let first = client.post(call("")).await.json();
     assert_eq!(first["result"]["resultType"], "input_required", "{first}");
     assert_eq!(first["result"]["requestState"], "s1");
@@ -111,4 +116,55 @@ async fn a_tools_parameter_headers_are_checked_and_derived_anew() {
     assert_eq!(right.code(), None, "{}", right.text());
     assert_eq!(upstream.last_call().0["mcp-param-region"], "eu");
     assert_eq!(upstream.effects(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_round_that_nobody_answers_is_given_up_by_an_operator_and_never_answered_after() {
+    let (upstream, gateway, client) = start().await;
+    upstream.behave(Behaviour::Result(ASKED.to_owned()));
+    client.post(call("")).await;
+    let config = Config::read(&gateway.path().join("countersign.toml")).unwrap();
+    let asked = move || {
+        let office = Office::open(&config.store, &Environment::system()).unwrap();
+        let open = office.list(api::List::default()).unwrap().executions;
+        assert_eq!(open.len(), 1);
+        assert_eq!(open[0].state, "awaiting-input");
+        let which = api::Which::Call {
+            call_id: open[0].call_id.clone(),
+        };
+        let abandon = |reason: &str| {
+            office.abandon(api::Abandon {
+                which: which.clone(),
+                reason: reason.into(),
+                evidence: None,
+            })
+        };
+        let done = abandon("the caller is gone").unwrap();
+        assert_eq!(done.outcome.as_deref(), Some("outcome-unknown"));
+        assert!(abandon("again").is_err(), "once");
+    };
+    tokio::task::spawn_blocking(asked).await.unwrap();
+    let answers = r#","inputResponses":{"q":{"action":"accept"}},"requestState":"s1""#;
+    let data = client.post(call(answers)).await.data();
+    assert_eq!(data["code"], "replay", "{data}");
+    assert_eq!(data["outcome"], "outcome-unknown", "{data}");
+    assert_eq!(upstream.effects(), 1);
+    let (_, folder) = gateway.stop().await;
+    let entries = support::entries(folder.path());
+    let terminal = entries
+        .iter()
+        .find(|entry| entry["kind"] == "terminal")
+        .unwrap();
+    assert_eq!(terminal["refusal"], "abandoned");
+    assert_eq!(terminal["resolution"]["reason"], "the caller is gone");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_state_that_was_never_issued_to_this_agent_is_unknown_and_nothing_is_sent() {
+    let (upstream, _gateway, client) = start().await;
+    let more = r#","inputResponses":{"q":{"action":"accept"}},"requestState":"theirs""#;
+    let without_id = call(more).replace(r#","countersign.dev/execution_id":"e1""#, "");
+    let said = client.post(without_id).await;
+    assert_eq!(said.code().as_deref(), Some("request-state-unknown"));
+    assert_eq!(upstream.effects(), 0);
 }

@@ -1,6 +1,5 @@
 //! `countersign ledger`: the database itself.
 
-use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
@@ -11,6 +10,7 @@ use countersign_ledger::{Checked, Progress, check_sqlite};
 
 use super::executions::{Statement, Where, failure};
 use crate::failure::{Failure, Status};
+use crate::progress::Steps;
 use crate::text::{print, visible};
 
 /// Back up, check and, after a rollback, readmit the ledger's database
@@ -184,9 +184,11 @@ impl Check {
             Some(_) => None,
             None => Some(&store.anchor),
         };
-        let mut bar = Bar::default();
-        let checked = check_sqlite(path, key.as_ref(), anchor, &mut |at| bar.show(at));
-        bar.clear();
+        let bar = Steps::new();
+        let checked = check_sqlite(path, key.as_ref(), anchor, &mut |at: Progress| {
+            bar.show(at.step.as_str(), at.done, at.of);
+        });
+        drop(bar);
         let checked = checked.map_err(|error| usage(&error))?;
         report(&checked, key.is_some())
     }
@@ -237,41 +239,5 @@ impl Accept {
         };
         let place = self.place.ask(|office| office.accept_rollback(asked))?;
         print(&format!("entry {} of {}\n", place.sequence, place.log_id))
-    }
-}
-
-/// A line on the terminal that says how far it has come.
-#[derive(Debug, Default)]
-struct Bar {
-    shown: bool,
-}
-
-impl Bar {
-    fn show(&mut self, at: Progress) {
-        let mut out = io::stderr().lock();
-        if !out.is_terminal() {
-            return;
-        }
-        let filled = usize::try_from(at.done.saturating_mul(40).checked_div(at.of).unwrap_or(40))
-            .unwrap_or(40)
-            .min(40);
-        // Whoever cannot see it misses nothing.
-        let _ = write!(
-            out,
-            "\r{:<10} [{}{}] {}/{}\x1b[K",
-            at.step.as_str(),
-            "#".repeat(filled),
-            ".".repeat(40 - filled),
-            at.done,
-            at.of
-        );
-        let _ = out.flush();
-        self.shown = true;
-    }
-
-    fn clear(&mut self) {
-        if self.shown {
-            let _ = write!(io::stderr().lock(), "\r\x1b[K");
-        }
     }
 }

@@ -301,6 +301,10 @@ async fn list(
 
 /// Ends tasks whose time is up: what becomes of them is then not known.
 pub(crate) async fn end_overdue(gateway: &Gateway) {
+    // Nothing is written then, and asking would only fill the log.
+    if gateway.ledger.rolled_back() || gateway.ledger.failed() {
+        return;
+    }
     let keep_us = i64::try_from(gateway.task_timeout.as_micros()).unwrap_or(i64::MAX);
     let before = gateway.environment.now().micros().saturating_sub(keep_us);
     let mut after = 0;
