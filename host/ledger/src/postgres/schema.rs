@@ -237,3 +237,63 @@ async fn migrate_locked(client: &Client, migrations: &[&str]) -> Result<i64, Sto
     }
     Ok(found)
 }
+
+#[cfg(test)]
+mod tests {
+    use countersign_test_postgres::{Cluster, Database};
+
+    use super::*;
+    use crate::postgres::Postgres;
+    use crate::postgres::open::runtime;
+
+    const ROWS: &str = "SET search_path = countersign;
+        INSERT INTO logs (log_id, key, head) VALUES ('log', 'k', '');
+        INSERT INTO incarnations (log, started_us, lease_us, lease_until)
+            VALUES (1, 1, 1, clock_timestamp());
+        INSERT INTO agents (method, issuer, subject) VALUES ('t', '', 'a');
+        INSERT INTO executions SELECT n, 1, 'e' || n, 'c' || n, 'exact@1.0.0', '\\x00', '\\x01',
+            's', '\\x02', 't', NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 'settled', 'succeeded',
+            'response-received', 1, 1, '', NULL, NULL, 2, 1, 1, '\\x03', 1, 1, '\\x03', 5, 6
+            FROM generate_series(1, 500) AS n;
+        INSERT INTO entries SELECT 1, n, '\\x03', 5, n, 1, 'c' || n, NULL, '\\x7b7d'
+            FROM generate_series(1, 500) AS n;";
+
+    fn rows(database: &Database) -> String {
+        database.query(
+            "SET search_path = countersign; SELECT * FROM executions ORDER BY number; \
+             SELECT * FROM entries ORDER BY sequence; SELECT * FROM agents",
+        )
+    }
+
+    #[test]
+    fn an_upgrade_keeps_every_row_and_one_that_fails_leaves_the_older_version_with_all() {
+        let database = Cluster::shared().database();
+        let postgres = Postgres::new(database.url().parse().unwrap());
+        let connector = Connector::new(postgres).unwrap();
+        let runtime = runtime().unwrap();
+        let client = runtime.block_on(connector.connect()).unwrap();
+        let to = |migrations: &[&str]| {
+            let migrated = runtime.block_on(migrate(&client, &connector, migrations));
+            (migrated, runtime.block_on(version(&client)).unwrap())
+        };
+        assert_eq!(to(MIGRATIONS), (Ok(0), newest()));
+        database.query(ROWS);
+        let before = rows(&database);
+        assert!(before.lines().count() > 1_000);
+
+        let mut next = MIGRATIONS.to_vec();
+        next.push("CREATE TABLE countersign.next (x bigint); SELECT 1 / 0");
+        let (failed, found) = to(&next);
+        assert!(matches!(failed, Err(StoreError::Refused(_))), "{failed:?}");
+        assert_eq!((found, rows(&database)), (newest(), before.clone()));
+
+        next.pop();
+        // The same table again: nothing of the failed one is left.
+        next.push("CREATE TABLE countersign.next (x bigint)");
+        assert_eq!(to(&next), (Ok(newest()), newest() + 1));
+        assert_eq!(rows(&database), before);
+        assert_eq!(to(&next), (Ok(newest() + 1), newest() + 1));
+        // A program that knows less leaves it alone.
+        assert_eq!(to(MIGRATIONS), (Ok(newest() + 1), newest() + 1));
+    }
+}

@@ -16,3 +16,4 @@ mod leases;
 mod outages;
 mod replicas;
 mod servers;
+mod speed;
