@@ -39,16 +39,18 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         let mut tests = nextest::tests(&["--workspace"], false);
         chore::run(tests.env("COUNTERSIGN_TAMPER_DIR", &tampered))
     });
-    steps.run("Rust tests of canon", || {
-        let canon = [
+    steps.run("Rust tests of what the components are made of", || {
+        let guest = [
             "--manifest-path",
             "guest/Cargo.toml",
             "--package",
             "countersign-canon",
+            "--package",
+            "countersign-component",
             "--target-dir",
             "target/guest-native",
         ];
-        chore::run(&mut nextest::tests(&canon, false))
+        chore::run(&mut nextest::tests(&guest, false))
     });
     steps.run("Examples in the docs", || {
         chore::run(&mut chore::command(
