@@ -15,13 +15,14 @@ pub(super) struct Mutation {
 }
 
 const UNIT: &[&str] = &["--lib"];
-const ATTEMPTS: &[&str] = &["--test", "attempts"];
 const CHECKED: &[&str] = &["--test", "checked"];
 const CRASHES: &[&str] = &["--test", "crashes"];
 const FAILING: &[&str] = &["--test", "failing"];
-const REFERENCE: &[&str] = &["--test", "reference"];
-const RACING: &[&str] = &["--test", "racing"];
 const RECOVERING: &[&str] = &["--test", "recovering"];
+const REFERENCE: &[&str] = &["--test", "reference"];
+const SUITE: &[&str] = &["--test", "conformance", "-E", "test(sqlite::)"];
+const SUITE_POSTGRES: &[&str] = &["--test", "conformance", "-E", "test(postgres::)"];
+const POSTGRES: &[&str] = &["--test", "postgres"];
 const WAL: &[&str] = &["--test", "wal"];
 
 macro_rules! mutations {
@@ -32,16 +33,16 @@ macro_rules! mutations {
 
 pub(super) const MUTATIONS: &[Mutation] = mutations! {
     // Boundaries.
-    FAILING "answer before the commit":
+    SUITE "answer before the commit":
         ".and_then(|()| self.store.commit())" => "",
         "drop(self.probe(Point::Answered));" => "drop(self.store.commit()); drop(self.probe(Point::Answered));";
     CRASHES "write rows and entries in two transactions":
-        "for planned in &batch.entries {" => "connection.execute_batch(\"COMMIT; BEGIN IMMEDIATE\")?; for planned in &batch.entries {";
+        "retain(connection, working)?;\n    }\n" => "retain(connection, working)?;\n    }\n    connection.execute_batch(\"COMMIT; BEGIN IMMEDIATE\")?;\n";
     CRASHES "give the permit before the row is there":
-        "None => insert(connection, &mut agents, &working.row)?," => "None => {}";
-    ATTEMPTS "forget the log's head":
-        "set_head(connection, &batch.head, batch.epochs)?;" => "";
-    ATTEMPTS "write entries that no head counts":
+        "None => insert(connection, agents, &working.row)?," => "None => {}";
+    SUITE "forget the log's head":
+        "set_head(connection, &batch.head, batch.epochs)\n}" => "Ok(())\n}";
+    SUITE "write entries that no head counts":
         "self.base.head = head;" => "drop(head);";
 
     // Fences.
@@ -55,7 +56,7 @@ pub(super) const MUTATIONS: &[Mutation] = mutations! {
         "next.fence = record.fence.next();" => "";
     UNIT "keep the fence when a round is claimed":
         "next.fence = next.fence.next();" => "";
-    RECOVERING "forget the answer of an owner that was fenced":
+    SUITE "forget the answer of an owner that was fenced":
         "None => Err(self.late(index, closed, settlement, illegal))," => "None => Err(fenced_or(illegal)),";
 
     // What is known, and what is guessed.
@@ -67,60 +68,84 @@ pub(super) const MUTATIONS: &[Mutation] = mutations! {
         "if answered || !owner_dead {" => "if answered {";
     UNIT "let a resolution replace an outcome":
         "let first = record.state == State::Blocked;" => "let first = true;";
-    ATTEMPTS "believe who says that nothing was sent, though the gate was passed":
+    SUITE "believe who says that nothing was sent, though the gate was passed":
         "Settlement::NotSent { .. } if !closed.passed => Event::NotSent { by }," => "Settlement::NotSent { .. } if closed.owner == by => Event::NotSent { by },";
-    ATTEMPTS "let a closed gate be passed":
+    SUITE "let a closed gate be passed":
         "Err(_) => Err(GateClosed)," => "Err(_) => Ok(()),";
-    ATTEMPTS "leave open what a dropped token held":
+    SUITE "leave open what a dropped token held":
         "self.queue.give_up(inner.close());" => "inner.close();";
-    RECOVERING "leave in flight what a dead owner held":
+    SUITE "leave in flight what a dead owner held":
         "if record.state != State::InFlight {\n            return Ok(());" => "if record.state != State::Blocked {\n            return Ok(());";
 
     // Classification.
     REFERENCE "use an identifier again after an unknown outcome":
         "Classification::Fresh | Classification::Continuation => return None," => "Classification::Fresh | Classification::Continuation | Classification::Replay(Outcome::OutcomeUnknown) => return None,";
     REFERENCE "compare the target with itself":
-        "let recorded_target = execution.admitted.target.to_string();" => "let recorded_target = target.clone();";
+        "classify(&presented, Some(&execution.remembered().recorded()))" => "let remembered = execution.remembered(); let mut recorded = remembered.recorded(); recorded.target = &target; classify(&presented, Some(&recorded))";
     REFERENCE "compare the binding with itself":
-        "binding: execution.admitted.binding.as_str()," => "binding: presenting.admitted.binding.as_str(),";
+        "classify(&presented, Some(&execution.remembered().recorded()))" => "let remembered = execution.remembered(); let mut recorded = remembered.recorded(); recorded.binding = presented.binding; classify(&presented, Some(&recorded))";
     REFERENCE "believe the caller's earlier classification":
         "if stale || classification != attempt.earlier {" => "if stale {";
     UNIT "claim a round twice":
         "if next.claimed.contains(&continuation) {" => "if false {";
-    ATTEMPTS "let a decision stand that another policy made":
+    SUITE "let a decision stand that another policy made":
         "let stale = attempt.epochs != self.base.epochs;" => "let stale = false;";
-    ATTEMPTS "take a request state that was issued to another":
+    SUITE "take a request state that was issued to another":
         "execution.record.issued == Some(state) && execution.agent == attempt.agent" => "execution.record.issued == Some(state) || attempt.execution_id.is_none()";
-    ATTEMPTS "give an awaited answer to another request":
+    SUITE "give an awaited answer to another request":
         "|| attempt.draft.continuation != asked_in_answer" => "";
-    ATTEMPTS "hold as many executions as one likes":
+    SUITE "hold as many executions as one likes":
         "} else if held >= self.agent_rows {" => "} else if held == u64::MAX {";
     UNIT "let one agent fill the queue":
         "if state.attempts >= self.limit || held >= self.share {" => "if state.attempts >= self.limit {";
 
     // Failures.
-    FAILING "believe an absent read-back: forget what was to be settled":
+    SUITE "believe an absent read-back: forget what was to be settled":
         "self.kept.extend(doubt.settlements)" => "drop(doubt.settlements)";
-    FAILING "forget a settlement that failed":
+    SUITE "forget a settlement that failed":
         "self.kept.extend(settlement(&request));" => "";
     FAILING "go on after a sync that failed":
         "self.queue.fail();\n            return self.fail_all(requests, &LedgerError::Unavailable);" => "return self.fail_all(requests, &LedgerError::Unavailable);";
     FAILING "pass the gate of a ledger that failed":
-        "if self.queue.failed() {\n            return Err(GateClosed);" => "if false {\n            return Err(GateClosed);";
+        "let lost = self.queue.failed() || self.queue.rolled_back();" => "let lost = false;";
 
     // The anchor, the lock, the WAL.
-    RECOVERING "forget to compare the anchor":
-        "Ok(found.map(|found| found.0) != anchor.last)" => "Ok(found.map(|found| found.0) != anchor.last && false)";
-    RECOVERING "forget to move the anchor":
+    SUITE "forget to compare the anchor":
+        "(Some(sequence), Some(hash)) => Ok(!store.holds(sequence, hash)?)," => "(Some(_), Some(_)) => Ok(false),";
+    SUITE "forget to move the anchor":
         "let anchored = Anchor::of(&head).write(&self.options.anchor);" => "let anchored: std::io::Result<()> = Ok(());";
-    RECOVERING "take a missing anchor for a new ledger's":
+    SUITE "take a missing anchor for a new ledger's":
         "return Ok(anchored);" => "return Ok(false && anchored);";
     RECOVERING "let two processes own a database":
         "Err(TryLockError::WouldBlock) => Err(OpenError::InUse { path })," => "Err(TryLockError::WouldBlock) => Ok(lock),";
     WAL "never reset the WAL":
-        "let reset = turn.map_or(Ok(()), |_turn| self.store.reset_wal(wait));" => "drop(turn); let reset: Result<(), StoreError> = Ok(());";
-    ATTEMPTS "commit without a sync":
+        "Some(_turn) => reset(connection, &self.pages, wait)," => "Some(_turn) => Ok(()),";
+    SUITE "commit without a sync":
         "connection.pragma_update(None, \"synchronous\", \"FULL\")?;" => "connection.pragma_update(None, \"synchronous\", \"NORMAL\")?;";
-    RACING "share no commit":
+    SUITE "share no commit":
         "let count = state.requests.len().min(most);" => "let count = state.requests.len().min(1).min(most);";
+
+    // Several replicas.
+    UNIT "ignore the lease":
+        "ends.saturating_sub(limited.clock.since_boot()) >= limited.length / 3" => "ends >= limited.length / 3";
+    POSTGRES "let the gate stand open, whatever is left of the lease":
+        "if lost || !(self.passed() || self.lease.allows_sending()) {" => "if lost {";
+    UNIT "sweep at once after a reconnect":
+        "let patience = other.lease.saturating_mul(2);" => "let patience = Duration::ZERO;";
+    UNIT "end whoever the database's clock calls expired":
+        "if other.expired && unrenewed >= other.lease && watched >= patience {" => "if other.expired && watched >= patience {";
+    POSTGRES "watch on over a reconnect":
+        "self.watch.begin_anew(self.clock.since_boot());" => "";
+    POSTGRES "renew the lease of an incarnation that was ended":
+        "WHERE number = $1 AND NOT ended\";" => "WHERE number = $1\";";
+    POSTGRES "go on under an incarnation that was ended":
+        "if !renewed {\n            return Err(StoreError::Ended);" => "if false {\n            return Err(StoreError::Ended);";
+    POSTGRES "never block what an ended incarnation holds":
+        "WHERE e.state = 'in-flight' AND i.ended \\\n" => "WHERE e.state = 'nowhere' AND i.ended \\\n";
+    POSTGRES "call an owner dead as soon as it was ended":
+        "SELECT ended AND lease_until + 2 * lease_us * interval '1 microsecond' \\\n                   < clock_timestamp() FROM" => "SELECT ended FROM";
+    SUITE_POSTGRES "let a permit hold that was not read back":
+        "let read = if alive && hold {" => "let read = if alive || !hold || hold {";
+    SUITE_POSTGRES "drop owner and fence from the condition of a write, on PostgreSQL":
+        "AND e.owner = v.was_owner AND e.fence = v.was_fence" => "";
 };
