@@ -87,7 +87,8 @@ impl Plan {
         }
     }
 
-    /// With a library preloaded, and the file by which it is switched.
+    /// With a library preloaded, and the file by which it is switched, in the
+    /// gateway's folder.
     #[must_use]
     pub fn preload(self, library: PathBuf, control: PathBuf) -> Self {
         Self {

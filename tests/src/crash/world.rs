@@ -422,17 +422,15 @@ impl World {
 impl Replica {
     async fn new(upstream: &Arc<Counting>, agents: &[(String, String)], more: &str) -> Self {
         let url = format!("http://127.0.0.1:{}/mcp", upstream.port());
-        let control = tempfile::NamedTempFile::new().unwrap().into_temp_path();
-        let control = control.keep().unwrap();
-        let faults = Faults::new(&control);
         let mut gateway = Plan::new(Server::Http(url))
             .permit_everything()
             .upstream_revision(Revision::July2026)
             .agents(agents)
             .server_also("call_timeout_ms = 4000\nconnect_timeout_ms = 2000")
             .also(more)
-            .preload(Faults::library(), control)
+            .preload(Faults::library(), "faults".into())
             .prepare();
+        let faults = Faults::new(&gateway.folder().join("faults"));
         gateway.start().await;
         assert!(gateway.stop().await, "{}", gateway.log());
         let old = gateway.folder().join("old");
