@@ -23,6 +23,9 @@ pub const AGENTS: [&str; 3] = ["alice", "bob", "carol"];
 /// How long the gateway may take to be itself again once everything is well.
 const RECOVERY: Duration = Duration::from_secs(30);
 
+/// How often a process that may be dying is looked at before it counts as alive.
+const DYING_LOOKS: u32 = 20;
+
 /// Which store the gateways have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Store {
@@ -300,6 +303,13 @@ impl World {
         let count = self.replicas.len();
         let sent = self.account.all().len();
         let replica = &mut self.replicas[replica % count];
+        // Whoever was killed may still be about to die.
+        for _ in 0..DYING_LOOKS {
+            if !replica.runs() || !replica.victim.stormy.load(Ordering::SeqCst) {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
         if !replica.runs() {
             replica.excused = sent;
         }
