@@ -345,6 +345,16 @@ impl Gateway {
         self.command(arguments).output().unwrap()
     }
 
+    /// Whether everything can be exported right now.
+    #[must_use]
+    pub fn exports(&self) -> bool {
+        let config = ["--config", "countersign.toml"];
+        let output = ["--output", "tried.tar"];
+        let export = [&["audit", "export"], &config[..], &output[..]].concat();
+        let _ = fs::remove_file(self.folder().join("tried.tar"));
+        self.run(&export).status.success()
+    }
+
     /// Exports everything into a bundle and answers its path.
     ///
     /// # Panics

@@ -8,7 +8,7 @@ use countersign_tests::environment;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whatever_fails_at_whatever_boundary_on_sqlite_no_call_is_invoked_twice() {
-    let matrix = matrix(Store::Sqlite, 4, |_, _| {}).await;
+    let matrix = matrix(Store::Sqlite, "", 4, |_, _| {}).await;
     let table = matrix.table(Store::Sqlite);
     println!("{table}");
     assert!(matrix.failed.is_empty(), "{table}");

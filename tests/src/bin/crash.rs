@@ -3,19 +3,21 @@
 use std::io::{IsTerminal as _, Write as _, stderr};
 use std::process::ExitCode;
 
-use countersign_tests::crash::{Campaign, Store, campaign, kept, matrix, replay};
+use countersign_tests::crash::{Campaign, Fleet, Store, campaign, fleet, kept, matrix, replay};
 use countersign_tests::environment;
 
 const HELP: &str = "\
 Faults of the real gateway, before, within and after each boundary
 
-Usage: cargo xtask crash [--only matrix|sequences] [--store sqlite|postgres|both]
-                         [--seed N] [--sequences N] [--jobs N]
+Usage: cargo xtask crash [--only matrix|sequences|fleet] [--store sqlite|postgres|both]
+                         [--cells NAME] [--seed N] [--sequences N] [--jobs N]
 
   --seed N       the first seed of the sequences [default: the time]
   --sequences N  how many sequences on each store [default: 2000]
   --store NAME   sqlite, postgres or both [default: sqlite]
-  --only PART    only the matrix, or only the sequences
+  --only PART    only the matrix, the sequences, or the fleet
+  --seconds N    how long the fleet runs [default: 120]
+  --cells NAME   of the matrix only one boundary, or only one fault
   --jobs N       worlds at a time [default: 3]";
 
 struct Arguments {
@@ -24,6 +26,8 @@ struct Arguments {
     stores: Vec<Store>,
     jobs: usize,
     only: Option<String>,
+    cells: String,
+    seconds: u64,
 }
 
 fn arguments() -> Option<Arguments> {
@@ -33,6 +37,8 @@ fn arguments() -> Option<Arguments> {
         stores: vec![Store::Sqlite],
         jobs: 3,
         only: None,
+        cells: String::new(),
+        seconds: 120,
     };
     let mut arguments = std::env::args().skip(1);
     while let Some(name) = arguments.next() {
@@ -40,8 +46,12 @@ fn arguments() -> Option<Arguments> {
         match name.as_str() {
             "--seed" => read.seed = value.parse().ok()?,
             "--sequences" => read.sequences = value.parse().ok()?,
+            "--seconds" => read.seconds = value.parse().ok()?,
+            "--cells" => read.cells = value,
             "--jobs" => read.jobs = value.parse().ok()?,
-            "--only" if ["matrix", "sequences"].contains(&&*value) => read.only = Some(value),
+            "--only" if ["matrix", "sequences", "fleet"].contains(&&*value) => {
+                read.only = Some(value)
+            }
             "--store" if value == "both" => read.stores = Store::ALL.to_vec(),
             "--store" => read.stores = vec![Store::parse(&value)?],
             _ => return None,
@@ -60,25 +70,53 @@ async fn main() -> ExitCode {
     let wanted = |part: &str| arguments.only.as_deref().is_none_or(|only| only == part);
     for store in arguments.stores.iter().copied() {
         if wanted("matrix") {
-            failed |= !whole_matrix(store, arguments.jobs).await;
+            failed |= !whole_matrix(store, &arguments).await;
         }
         if wanted("sequences") {
             failed |= !all_sequences(store, &arguments).await;
         }
     }
+    if wanted("fleet") && arguments.stores.contains(&Store::Postgres) {
+        failed |= !whole_fleet(&arguments).await;
+    }
     ExitCode::from(u8::from(failed))
 }
 
-async fn whole_matrix(store: Store, jobs: usize) -> bool {
+async fn whole_matrix(store: Store, arguments: &Arguments) -> bool {
     println!("\n== {}: the matrix", store.name());
     let told = |done, all| tell("cells", done as u64, all as u64);
-    let matrix = matrix(store, jobs, told).await;
+    let matrix = matrix(store, &arguments.cells, arguments.jobs, told).await;
     eprintln!();
     print!("{}", matrix.table(store));
     let (covered, failed) = (matrix.covered.len(), matrix.failed.len());
-    let empty = matrix.empty(store).len();
+    let mut empty = matrix.empty(store).len();
+    if !arguments.cells.is_empty() {
+        empty = 0;
+    }
     println!("{covered} cells covered, {failed} failed, {empty} empty");
     failed == 0 && empty == 0
+}
+
+async fn whole_fleet(arguments: &Arguments) -> bool {
+    let (seconds, seed) = (arguments.seconds, arguments.seed);
+    println!("\n== postgres: 64 clients, 3 replicas, {seconds} s, seed {seed}");
+    match fleet(seconds, seed).await {
+        Ok(fleet) => {
+            let Fleet {
+                told,
+                arrivals,
+                killed,
+                paused,
+            } = fleet;
+            println!("{killed} replicas killed, {paused} paused past their lease");
+            println!("{arrivals} calls reached the upstream; attempts were told {told:?}");
+            true
+        }
+        Err(broken) => {
+            println!("{}", broken.join("\n"));
+            false
+        }
+    }
 }
 
 async fn all_sequences(store: Store, arguments: &Arguments) -> bool {

@@ -116,6 +116,32 @@ impl Account {
         }
     }
 
+    /// How much was sent.
+    ///
+    /// # Panics
+    ///
+    /// Never, unless another thread panicked.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.lock().unwrap().len()
+    }
+
+    /// Whether nothing was sent.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What an attempt was told.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such attempt.
+    #[must_use]
+    pub fn told(&self, number: usize) -> Told {
+        self.0.lock().unwrap()[number].told.clone()
+    }
+
     /// Everything, in the order in which it was sent.
     ///
     /// # Panics

@@ -67,6 +67,8 @@ struct Index<'s> {
     /// The attempts that were given a permit.
     permitted: BTreeMap<&'s str, &'s Line>,
     terminal: HashMap<&'s str, &'s Line>,
+    /// The entries on each execution's chain, by subject and identifier.
+    chains: HashMap<(&'s str, &'s str), Vec<&'s Line>>,
 }
 
 impl<'s> Index<'s> {
@@ -82,8 +84,14 @@ impl<'s> Index<'s> {
             own: HashMap::new(),
             permitted: BTreeMap::new(),
             terminal: HashMap::new(),
+            chains: HashMap::new(),
         };
         for line in seen.lines {
+            if let (Some(subject), Some(id), Some(_)) =
+                (&line.subject, &line.execution_id, line.place)
+            {
+                index.chains.entry((subject, id)).or_default().push(line);
+            }
             let claims = line.claims == Some(true);
             let permits = line.kind == Kind::Admission || claims;
             if let Some(call_id) = &line.call_id {
@@ -127,11 +135,11 @@ fn nothing_without_a_reservation(index: &Index<'_>, broken: &mut Broken) {
 
 /// Follows one execution's chain with the reference model.
 fn follow(index: &Index<'_>, subject: &str, id: &str, of: &str, broken: &mut Broken) {
-    let lines = index.seen.lines.iter();
-    let mut chain: Vec<&Line> = lines
-        .filter(|line| line.subject.as_deref() == Some(subject))
-        .filter(|line| line.execution_id.as_deref() == Some(id) && line.place.is_some())
-        .collect();
+    let mut chain = index
+        .chains
+        .get(&(subject, id))
+        .cloned()
+        .unwrap_or_default();
     chain.sort_by_key(|line| line.place);
     let mut known: Option<Execution> = None;
     let mut before: Option<&Line> = None;

@@ -151,7 +151,9 @@ fn jump(random: &mut Random) -> i64 {
 }
 
 fn cut(random: &mut Random) -> Cut {
-    match random.below(10) {
+    match random.below(12) {
+        10 => Cut::PauseWithinCommit(pause(random)),
+        11 => Cut::TerminateAtCommit,
         0 => Cut::BeforeCommit,
         1 => Cut::Unacknowledged,
         2 => Cut::AfterCommit,

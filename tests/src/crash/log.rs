@@ -1,5 +1,6 @@
 //! The logs as they were exported: every entry read back, every chain followed.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::path::Path;
 
@@ -37,7 +38,7 @@ pub struct Line {
     pub suppressed: u64,
 }
 
-/// Reads a bundle of a whole log.
+/// Reads a bundle of whole logs: those of all replicas stand in it.
 ///
 /// # Errors
 ///
@@ -51,14 +52,15 @@ pub fn read(bundle: &Path) -> Result<Vec<Line>, String> {
     let mut bundle = Bundle::open(file).map_err(|error| error.to_string())?;
     let mut entries = bundle.entries();
     let mut lines = Vec::new();
-    let mut last = None;
+    let mut ends = HashMap::new();
     while let Some(bytes) = entries.next().map_err(|error| error.to_string())? {
         let entry = Entry::parse(bytes).map_err(|error| error.to_string())?;
-        let number = lines.len() as u64;
+        let log = entry.log_id().to_string();
+        let (number, last) = ends.get(&log).copied().unwrap_or((0, None));
         if entry.sequence() != number || entry.previous() != last {
-            return Err(format!("the chain is broken at entry {number}"));
+            return Err(format!("the chain of {log} is broken at entry {number}"));
         }
-        last = Some(entry.hash());
+        ends.insert(log, (number + 1, Some(entry.hash())));
         lines.push(line(&entry));
     }
     Ok(lines)

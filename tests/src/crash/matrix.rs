@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex};
 use tokio::task::JoinSet;
 
 use super::account::Sent;
-use super::cells::{self, BOUNDARIES, Cell, FAULTS, MOMENTS, Sign};
+use super::cells::{self, Cell, MOMENTS, Sign};
+use super::cells_postgres;
 use super::faults::Spot;
 use super::plan::{Call, Deed, Sequence, Step};
 use super::run::play;
@@ -31,18 +32,20 @@ pub struct Matrix {
     pub failed: Vec<(Place, String)>,
 }
 
-/// Plays every cell, `jobs` worlds at a time; `progress` is told how many are
-/// done, of how many.
+/// Plays every cell, or those of one boundary or fault alone, `jobs` worlds at a
+/// time; `progress` is told how many are done, of how many.
 ///
 /// # Panics
 ///
 /// When no world can be made.
 pub async fn matrix(
     store: Store,
+    only: &str,
     jobs: usize,
     progress: impl Fn(usize, usize) + Send + Sync + 'static,
 ) -> Matrix {
     let mut cells = cells_of(store).await;
+    cells.retain(|cell| only.is_empty() || cell.boundary == only || cell.fault == only);
     // Those that wait for a checkpoint hold nobody up when they come first.
     cells.sort_by_key(|cell| cell.boundary != "checkpoint");
     let all = cells.len();
@@ -125,7 +128,7 @@ async fn one(world: &mut World, prefix: &str, cell: &Cell) -> Result<(), String>
         seed: 0,
         steps: cell.steps.clone(),
     };
-    let from = world.account.all().len();
+    let from = world.account.len();
     let played = play(world, prefix, &sequence).await;
     let sent = world.account.all();
     let calls = cell
@@ -171,7 +174,7 @@ async fn one(world: &mut World, prefix: &str, cell: &Cell) -> Result<(), String>
 async fn cells_of(store: Store) -> Vec<Cell> {
     match store {
         Store::Sqlite => cells::sqlite(first_writes().await),
-        Store::Postgres => Vec::new(),
+        Store::Postgres => cells_postgres::postgres(),
     }
 }
 
@@ -198,7 +201,7 @@ impl Matrix {
     #[must_use]
     pub fn empty(&self, store: Store) -> BTreeSet<Place> {
         let mut empty = BTreeSet::new();
-        for place in places() {
+        for place in places(store) {
             if !self.covered.contains_key(&place) && impossible(store, place).is_none() {
                 empty.insert(place);
             }
@@ -211,13 +214,13 @@ impl Matrix {
     pub fn table(&self, store: Store) -> String {
         let mut text = String::new();
         let _ = write!(text, "{:<12}", store.name());
-        for fault in FAULTS {
+        for fault in faults(store) {
             let _ = write!(text, " {:>width$}", fault, width = fault.len().max(6));
         }
         text.push('\n');
-        for boundary in BOUNDARIES {
+        for boundary in boundaries(store) {
             let _ = write!(text, "{boundary:<12}");
-            for fault in FAULTS {
+            for fault in faults(store) {
                 let cell: String = MOMENTS
                     .iter()
                     .map(|moment| self.mark(store, (boundary, moment, fault)))
@@ -247,7 +250,7 @@ impl Matrix {
 
     fn reasons(&self, store: Store) -> BTreeMap<&'static str, String> {
         let mut reasons: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
-        for place in places().filter(|place| !self.covered.contains_key(place)) {
+        for place in places(store).filter(|place| !self.covered.contains_key(place)) {
             if let Some(reason) = impossible(store, place) {
                 let (boundary, moment, fault) = place;
                 let of = reasons.entry(reason).or_default();
@@ -261,12 +264,26 @@ impl Matrix {
     }
 }
 
-fn places() -> impl Iterator<Item = Place> {
-    BOUNDARIES.into_iter().flat_map(|boundary| {
-        FAULTS.into_iter().flat_map(move |fault| {
+fn boundaries(store: Store) -> &'static [&'static str] {
+    match store {
+        Store::Sqlite => &cells::BOUNDARIES,
+        Store::Postgres => &cells_postgres::BOUNDARIES,
+    }
+}
+
+fn faults(store: Store) -> &'static [&'static str] {
+    match store {
+        Store::Sqlite => &cells::FAULTS,
+        Store::Postgres => &cells_postgres::FAULTS,
+    }
+}
+
+fn places(store: Store) -> impl Iterator<Item = Place> {
+    boundaries(store).iter().flat_map(move |boundary| {
+        faults(store).iter().flat_map(move |fault| {
             MOMENTS
                 .into_iter()
-                .map(move |moment| (boundary, moment, fault))
+                .map(move |moment| (*boundary, moment, *fault))
         })
     })
 }
@@ -274,6 +291,6 @@ fn places() -> impl Iterator<Item = Place> {
 fn impossible(store: Store, (boundary, moment, fault): Place) -> Option<&'static str> {
     match store {
         Store::Sqlite => cells::impossible_on_sqlite(boundary, moment, fault),
-        Store::Postgres => None,
+        Store::Postgres => cells_postgres::impossible(boundary, moment, fault),
     }
 }

@@ -37,12 +37,19 @@ pub enum Cut {
     KillWithinCommit,
     /// The next commit is acknowledged; then the replica is killed.
     KillAfterCommit,
+    /// The next commit arrives; the replica is stopped for so many milliseconds
+    /// before it is told.
+    PauseWithinCommit(u32),
+    /// The server ends the back end right before the next commit arrives.
+    TerminateAtCommit,
     /// Nothing comes through for so many milliseconds, and nothing is closed.
     Silence(u32),
     /// Every connection ends, and none is taken for so many milliseconds.
     Outage(u32),
     /// The server ends every back end of the replica.
     Terminate,
+    /// The server itself crashes, and is started again.
+    Crash,
 }
 
 /// One tool call.

@@ -5,15 +5,17 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::Duration;
 
+use countersign_test_postgres::{Cluster, Database, Shutdown};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::account::{Account, Caller, Sent, Told};
 use super::faults::{Does, Fault, Faults, Ports, Recorded};
 use super::log::{self, Line};
-use super::plan::{Call, Deed};
+use super::plan::{Call, Cut, Deed};
+use super::proxy::Proxy;
 use super::upstream::{Counting, Script};
 use crate::{Gateway, Plan, Revision, Server, environment, said};
 
@@ -22,6 +24,9 @@ pub const AGENTS: [&str; 3] = ["alice", "bob", "carol"];
 
 /// How long the gateway may take to be itself again once everything is well.
 const RECOVERY: Duration = Duration::from_secs(30);
+
+/// How often an export is tried.
+const EXPORT_TRIES: u32 = 50;
 
 /// How often a process that may be dying is looked at before it counts as alive.
 const DYING_LOOKS: u32 = 20;
@@ -63,11 +68,23 @@ pub struct Victim {
     process: AtomicU32,
     upstream: u16,
     gateway: AtomicU32,
-    /// Whether something is wrong with it.
-    stormy: AtomicBool,
+    /// Whether something is wrong with it, or with another replica that it
+    /// shares a database with.
+    stormy: Arc<AtomicBool>,
+    /// What stands between it and its database, where that is a server.
+    shared: Option<Shared>,
     /// The fault that was armed last, and the WAL as it was then.
     armed: Mutex<Option<(Fault, Option<Vec<u8>>)>>,
     generation: AtomicU32,
+    /// Whether what was done last was done to its database.
+    to_database: AtomicBool,
+}
+
+/// The shared database of a replica, and the way to it.
+#[derive(Debug)]
+pub(super) struct Shared {
+    proxy: Proxy,
+    database: Database,
 }
 
 impl Victim {
@@ -88,13 +105,41 @@ impl Victim {
         }
     }
 
-    /// Does something to it, now.
-    ///
-    /// # Panics
-    ///
-    /// When that is for a database of its own, which it does not have.
+    /// What happens where a commit is cut.
+    fn at_commit(self: &Arc<Self>, cut: Cut) {
+        match cut {
+            Cut::KillBeforeCommit | Cut::KillWithinCommit | Cut::KillAfterCommit => {
+                self.signal(Signal::KILL);
+            }
+            Cut::PauseWithinCommit(ms) => {
+                self.signal(Signal::STOP);
+                self.go_on_after(ms);
+            }
+            Cut::Terminate | Cut::TerminateAtCommit => {
+                let Some(shared) = &self.shared else { return };
+                let ports = shared.proxy.ports();
+                let ports: Vec<_> = ports.iter().map(ToString::to_string).collect();
+                shared.database.query(&format!(
+                    "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
+                     WHERE client_port = ANY ('{{{}}}')",
+                    ports.join(",")
+                ));
+            }
+            Cut::Crash => {
+                let Some(shared) = &self.shared else { return };
+                shared.database.cluster().stop(Shutdown::Immediate);
+                shared.database.cluster().start_again();
+            }
+            _ => {}
+        }
+    }
+
+    /// Does something to it, now. What is for a database server happens only
+    /// where there is one.
     pub fn suffer(self: &Arc<Self>, deed: &Deed) {
         self.stormy.store(true, Ordering::SeqCst);
+        let to_database = matches!(deed, Deed::Database(_));
+        self.to_database.store(to_database, Ordering::SeqCst);
         match deed {
             Deed::Kill => self.signal(Signal::KILL),
             Deed::Pause(ms) => {
@@ -103,7 +148,11 @@ impl Victim {
             }
             Deed::Arm(fault) => self.arm(fault),
             Deed::Clock(seconds) => self.faults.move_clock(*seconds),
-            Deed::Database(_) => panic!("there is no connection to cut"),
+            Deed::Database(cut) => {
+                if let Some(shared) = &self.shared {
+                    shared.proxy.suffer(*cut);
+                }
+            }
         }
     }
 
@@ -148,14 +197,17 @@ impl Victim {
     /// Whether the fault that was armed last has acted.
     #[must_use]
     pub fn fired(&self) -> bool {
-        self.faults.fired(0) > 0
+        match &self.shared {
+            Some(shared) if self.to_database.load(Ordering::SeqCst) => shared.proxy.fired(),
+            _ => self.faults.fired(0) > 0,
+        }
     }
 
     /// Puts what the power's loss took away where it was.
     fn lose_power(&self) {
         let armed = self.armed.lock().unwrap().take();
         if let Some((_, Some(wal))) = armed
-            && self.fired()
+            && self.faults.fired(0) > 0
         {
             fs::write(self.folder.join("countersign.db-wal"), wal).unwrap();
             let _ = fs::remove_file(self.folder.join("countersign.db-shm"));
@@ -189,6 +241,25 @@ pub struct World {
     agents: Vec<(String, String)>,
     /// The entries of each log as they were seen last.
     grown: BTreeMap<String, Vec<String>>,
+    /// An old copy of the shared database, and the real one while that is in use.
+    old: Option<Database>,
+    kept: Option<Database>,
+}
+
+/// The replicas of a world on PostgreSQL.
+const REPLICAS: usize = 2;
+/// Their leases: the shortest that there may be.
+pub(super) const LEASE_MS: u32 = 3_000;
+
+/// What bounds a fleet of clients is not what is tried here.
+const LIMITS: &str = "[limits]\ncalls_per_agent = 512\ncalls_per_server = 512\n\
+                      requests_per_second = 100000\nburst = 100000";
+
+fn named(agents: &[&str]) -> Vec<(String, String)> {
+    let named = agents
+        .iter()
+        .map(|agent| ((*agent).to_owned(), format!("csgn_{agent}")));
+    named.collect()
 }
 
 impl World {
@@ -200,7 +271,7 @@ impl World {
     pub async fn new(store: Store) -> Self {
         match store {
             Store::Sqlite => Self::sqlite().await,
-            Store::Postgres => panic!("there is no such store yet"),
+            Store::Postgres => Self::postgres(REPLICAS, LEASE_MS).await,
         }
     }
 
@@ -211,11 +282,8 @@ impl World {
     /// When the gateway does not start.
     pub async fn sqlite() -> Self {
         let upstream = Arc::new(Counting::start().await);
-        let agents: Vec<_> = AGENTS
-            .iter()
-            .map(|agent| ((*agent).to_owned(), format!("csgn_{agent}")))
-            .collect();
-        let replica = Replica::new(&upstream, &agents, "").await;
+        let agents = named(&AGENTS);
+        let replica = Replica::new(&upstream, &agents, &Arc::default(), None).await;
         let mut world = Self {
             store: Store::Sqlite,
             upstream,
@@ -223,10 +291,85 @@ impl World {
             replicas: vec![replica],
             agents,
             grown: BTreeMap::new(),
+            old: None,
+            kept: None,
         };
         // What only the first call causes (the discovery of the tools) is over.
         world.calm("first").await.unwrap();
         world
+    }
+
+    /// A new world on a PostgreSQL of its own, running, with so many replicas
+    /// that have leases of so many milliseconds.
+    ///
+    /// # Panics
+    ///
+    /// When PostgreSQL or the gateways do not start.
+    pub async fn postgres(replicas: usize, lease_ms: u32) -> Self {
+        let upstream = Arc::new(Counting::start().await);
+        let agents = named(&AGENTS);
+        let stormy = Arc::<AtomicBool>::default();
+        let cluster = tokio::task::spawn_blocking(|| Arc::new(Cluster::start(&[])));
+        let database = cluster.await.unwrap().database();
+        let mut all = Vec::new();
+        for _ in 0..replicas {
+            let shared = Some((database.clone(), lease_ms));
+            all.push(Replica::new(&upstream, &agents, &stormy, shared).await);
+        }
+        for replica in &mut all {
+            assert!(replica.gateway.stop().await, "{}", replica.gateway.log());
+        }
+        let old = database.backup();
+        for replica in &mut all {
+            replica.start(None).await.unwrap();
+        }
+        let mut world = Self {
+            store: Store::Postgres,
+            upstream,
+            account: Account::default(),
+            replicas: all,
+            agents,
+            grown: BTreeMap::new(),
+            old: Some(old),
+            kept: None,
+        };
+        world.calm("first").await.unwrap();
+        world
+    }
+
+    /// Plays with the replicas on an old copy of their store, and gives it back
+    /// to them afterwards. On a shared database all of them are down before.
+    ///
+    /// # Errors
+    ///
+    /// Where one does not start.
+    pub async fn restored(&mut self, replica: usize) -> Result<(), String> {
+        let Some(old) = &self.old else {
+            return self.replicas[replica].restored().await;
+        };
+        for replica in &mut self.replicas {
+            replica.victim.stormy.store(true, Ordering::SeqCst);
+            replica.gateway.kill();
+        }
+        let database = self.replicas[replica].database();
+        let kept = database.backup();
+        database.restore(old);
+        self.kept = Some(kept);
+        for replica in &mut self.replicas {
+            replica.start(None).await?;
+        }
+        Ok(())
+    }
+
+    /// Gives back what [`World::restored`] took; nothing runs afterwards.
+    pub fn give_back(&mut self, replica: usize) {
+        let Some(kept) = self.kept.take() else {
+            return self.replicas[replica].give_back();
+        };
+        for replica in &mut self.replicas {
+            replica.gateway.kill();
+        }
+        self.replicas[replica].database().restore(&kept);
     }
 
     /// The process of a replica.
@@ -259,7 +402,7 @@ impl World {
             safe: false,
             call_id: None,
         };
-        let alone = self.account.all().len();
+        let alone = self.account.len();
         sent.key = match &execution_id {
             Some(id) => format!("{subject}/{id}"),
             None => format!("{subject}/{prefix}-alone-{alone}"),
@@ -290,7 +433,7 @@ impl World {
             let answer = caller.send(&sent, &call).await;
             let stormy = victim.stormy.load(Ordering::SeqCst);
             account.close(sent.number, stormy, answer.as_ref());
-            account.all().swap_remove(sent.number).told
+            account.told(sent.number)
         }
     }
 
@@ -301,7 +444,7 @@ impl World {
     /// What it said instead of starting.
     pub async fn start(&mut self, replica: usize, fault: Option<&Fault>) -> Result<(), String> {
         let count = self.replicas.len();
-        let sent = self.account.all().len();
+        let sent = self.account.len();
         let replica = &mut self.replicas[replica % count];
         // Whoever was killed may still be about to die.
         for _ in 0..DYING_LOOKS {
@@ -316,6 +459,30 @@ impl World {
         replica.start(fault).await
     }
 
+    /// Starts the process of a replica and does not wait; answers how much it had
+    /// said before.
+    pub fn spawn(&mut self, replica: usize) -> usize {
+        let sent = self.account.len();
+        self.replicas[replica].excused = sent;
+        self.replicas[replica].spawn()
+    }
+
+    /// Whether a process that was started has said that it listens.
+    #[must_use]
+    pub fn says(&self, replica: usize, from: usize) -> bool {
+        let log = self.replicas[replica].gateway.log();
+        log.get(from..).is_some_and(|new| new.contains("log key "))
+    }
+
+    /// Waits until a process that was started listens.
+    ///
+    /// # Errors
+    ///
+    /// What it said instead.
+    pub async fn listening(&mut self, replica: usize, from: usize) -> Result<(), String> {
+        self.replicas[replica].listening(from).await
+    }
+
     /// Everything goes well again: faults are disarmed, whoever is stopped goes
     /// on, whoever is dead starts. Answers once each replica admits calls.
     ///
@@ -328,6 +495,9 @@ impl World {
             let victim = &replica.victim;
             victim.faults.disarm();
             victim.faults.move_clock(0);
+            if let Some(shared) = &victim.shared {
+                shared.proxy.calm();
+            }
             victim.generation.fetch_add(1, Ordering::SeqCst);
             victim.signal(Signal::CONT);
         }
@@ -367,18 +537,28 @@ impl World {
     ///
     /// Where a log does not read back, or is no continuation of what it was.
     pub fn lines(&mut self) -> Result<Vec<Line>, String> {
-        let mut all = Vec::new();
+        let mut logs = BTreeMap::<String, Vec<Line>>::new();
         for replica in &self.replicas {
-            let lines = log::read(&replica.gateway.export())?;
-            let Some(first) = lines.first() else { continue };
-            let hashes: Vec<_> = lines.iter().map(|line| line.hash.clone()).collect();
-            let before = self.grown.insert(first.log.clone(), hashes.clone());
-            if before.is_some_and(|before| !hashes.starts_with(&before)) {
-                return Err(format!("the log {} did not only grow", first.log));
+            // Right after a fault the readers' connections may be broken still.
+            let mut tries = 0..EXPORT_TRIES;
+            while !replica.gateway.exports() && tries.next().is_some() {
+                std::thread::sleep(Duration::from_millis(200));
             }
-            all.extend(lines);
+            let mut own = BTreeMap::<String, Vec<Line>>::new();
+            for line in log::read(&replica.gateway.export())? {
+                own.entry(line.log.clone()).or_default().push(line);
+            }
+            // Each replica's bundle holds the logs of all; the later one more of it.
+            logs.append(&mut own);
         }
-        Ok(all)
+        for (log, lines) in &logs {
+            let hashes: Vec<_> = lines.iter().map(|line| line.hash.clone()).collect();
+            let before = self.grown.insert(log.clone(), hashes.clone());
+            if before.is_some_and(|before| !hashes.starts_with(&before)) {
+                return Err(format!("the log {log} did not only grow"));
+            }
+        }
+        Ok(logs.into_values().flatten().collect())
     }
 
     /// Stops everything in an orderly way, and has the bundles verified by the
@@ -398,7 +578,10 @@ impl World {
             let key = replica.gateway.public_key();
             let bundle = bundle.to_str().unwrap_or_default();
             let done = replica.gateway.run(&["verify", bundle, "--trust", &key]);
-            if !done.status.success() {
+            // A log of one replica alone cannot show what stands in the others'.
+            let whole = self.store == Store::Sqlite;
+            let contradicted = said(&done).contains("contradicted");
+            if contradicted || (whole && !done.status.success()) {
                 return Err(said(&done));
             }
         }
@@ -430,14 +613,33 @@ impl World {
 }
 
 impl Replica {
-    async fn new(upstream: &Arc<Counting>, agents: &[(String, String)], more: &str) -> Self {
+    async fn new(
+        upstream: &Arc<Counting>,
+        agents: &[(String, String)],
+        stormy: &Arc<AtomicBool>,
+        database: Option<(Database, u32)>,
+    ) -> Self {
+        let slot = Arc::new(OnceLock::<Weak<Victim>>::new());
+        let (mut more, mut shared) = (String::new(), None);
+        if let Some((database, lease_ms)) = database {
+            let slot = Arc::clone(&slot);
+            let act = move |cut| {
+                if let Some(victim) = slot.get().and_then(Weak::upgrade) {
+                    tokio::task::block_in_place(|| victim.at_commit(cut));
+                }
+            };
+            let proxy = Proxy::start(database.cluster().port(), Box::new(act));
+            let url = database.url_through(proxy.port());
+            more = format!("[store]\nkind = \"postgres\"\nurl = \"{url}\"\nlease_ms = {lease_ms}");
+            shared = Some(Shared { proxy, database });
+        }
         let url = format!("http://127.0.0.1:{}/mcp", upstream.port());
         let mut gateway = Plan::new(Server::Http(url))
             .permit_everything()
             .upstream_revision(Revision::July2026)
             .agents(agents)
             .server_also("call_timeout_ms = 4000\nconnect_timeout_ms = 2000")
-            .also(more)
+            .also(&format!("{LIMITS}\n{more}"))
             .preload(Faults::library(), "faults".into())
             .prepare();
         let faults = Faults::new(&gateway.folder().join("faults"));
@@ -452,10 +654,13 @@ impl Replica {
             process: AtomicU32::new(0),
             upstream: upstream.port(),
             gateway: AtomicU32::new(0),
-            stormy: AtomicBool::new(false),
+            stormy: Arc::clone(stormy),
+            shared,
+            to_database: AtomicBool::new(false),
             armed: Mutex::default(),
             generation: AtomicU32::new(0),
         });
+        let _ = slot.set(Arc::downgrade(&victim));
         let mut replica = Self {
             gateway,
             victim,
@@ -464,6 +669,11 @@ impl Replica {
         };
         replica.start(None).await.unwrap();
         replica
+    }
+
+    fn database(&self) -> Database {
+        let shared = self.victim.shared.as_ref();
+        shared.expect("a shared database").database.clone()
     }
 
     /// Whether it runs.
@@ -482,9 +692,20 @@ impl Replica {
             self.victim.stormy.store(true, Ordering::SeqCst);
             self.victim.arm(fault);
         }
+        let from = self.spawn();
+        self.listening(from).await
+    }
+
+    /// Starts its process.
+    fn spawn(&mut self) -> usize {
         let from = self.gateway.spawn();
         let process = self.gateway.process().unwrap_or(0);
         self.victim.process.store(process, Ordering::SeqCst);
+        from
+    }
+
+    /// Waits until the process that was started listens.
+    async fn listening(&mut self, from: usize) -> Result<(), String> {
         let started = self.gateway.listening(from).await;
         let port = self.gateway.address().rsplit(':').next();
         let port = port.and_then(|port| port.parse().ok()).unwrap_or(0);

@@ -28,9 +28,15 @@ pub(crate) struct Arguments {
     /// Which store: `sqlite`, `postgres` or `both`
     #[arg(long, default_value = "sqlite")]
     store: String,
-    /// Only the `matrix`, or only the `sequences`
+    /// Only the `matrix`, the `sequences`, or the `fleet`
     #[arg(long)]
     only: Option<String>,
+    /// How long the fleet runs, in seconds
+    #[arg(long, default_value_t = 120)]
+    seconds: u64,
+    /// Of the matrix only one boundary, or only one fault
+    #[arg(long, value_name = "NAME")]
+    cells: Option<String>,
     /// How many worlds at a time
     #[arg(long, default_value_t = 3)]
     jobs: u32,
@@ -56,10 +62,14 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let mut command = chore::command(workspace::binaries().join("crash"), [""; 0]);
     command.env("COUNTERSIGN_BINARIES", workspace::binaries());
     command.args(["--sequences", &arguments.sequences.to_string()]);
+    command.args(["--seconds", &arguments.seconds.to_string()]);
     command.args(["--store", &arguments.store]);
     command.args(["--jobs", &arguments.jobs.to_string()]);
     if let Some(only) = &arguments.only {
         command.args(["--only", only]);
+    }
+    if let Some(cells) = &arguments.cells {
+        command.args(["--cells", cells]);
     }
     if let Some(seed) = arguments.seed {
         command.args(["--seed", &seed.to_string()]);
