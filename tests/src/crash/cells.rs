@@ -78,7 +78,7 @@ pub(super) struct Cell {
 }
 
 const NOTHING: &[&str] = &["nothing"];
-const UNAVAILABLE: &[&str] = &["ledger-unavailable", "nothing"];
+const UNAVAILABLE: &[&str] = &["ledger-unavailable", "shutting-down", "nothing"];
 const UNSETTLED: &[&str] = &["settlement-failed", "nothing"];
 const RESULT: &[&str] = &["result"];
 const FRESH: &[&str] = &["result"];
