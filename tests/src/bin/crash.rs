@@ -50,7 +50,7 @@ fn arguments() -> Option<Arguments> {
             "--cells" => read.cells = value,
             "--jobs" => read.jobs = value.parse().ok()?,
             "--only" if ["matrix", "sequences", "fleet"].contains(&&*value) => {
-                read.only = Some(value)
+                read.only = Some(value);
             }
             "--store" if value == "both" => read.stores = Store::ALL.to_vec(),
             "--store" => read.stores = vec![Store::parse(&value)?],
