@@ -5,12 +5,15 @@ use std::{
     fmt::Write as _,
     fs,
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::{Command, Output, Stdio},
+    time::Duration,
 };
 
 use tempfile::TempDir;
 
-use crate::{Client, LedgerServer, Revision, SERVER, Upstream, binaries, process::Process};
+use crate::{
+    Client, LedgerServer, Revision, SERVER, Upstream, binaries, environment, process::Process,
+};
 
 /// A server behind the gateway.
 #[derive(Debug, Clone)]
@@ -343,6 +346,29 @@ impl Gateway {
     #[must_use]
     pub fn run(&self, arguments: &[&str]) -> Output {
         self.command(arguments).output().unwrap()
+    }
+
+    /// Runs the command to its end, or ends it when `most` has gone by: then
+    /// there is no output.
+    #[must_use]
+    pub fn run_for(&self, arguments: &[&str], most: Duration) -> Option<Output> {
+        let mut command = self.command(arguments);
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let began = environment::now();
+        while child.try_wait().unwrap().is_none() {
+            if began.elapsed() >= most {
+                child.kill().unwrap();
+                child.wait().unwrap();
+                return None;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Some(child.wait_with_output().unwrap())
     }
 
     /// Whether everything can be exported right now.

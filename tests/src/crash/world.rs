@@ -31,6 +31,9 @@ const EXPORT_TRIES: u32 = 50;
 /// How often a process that may be dying is looked at before it counts as alive.
 const DYING_LOOKS: u32 = 20;
 
+/// Until then a second gateway on one store has ended.
+const SECOND_ENDS: Duration = Duration::from_secs(20);
+
 /// Which store the gateways have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Store {
@@ -720,7 +723,7 @@ impl Replica {
     }
 
     /// What a second gateway on its store says instead of starting; none where
-    /// it starts.
+    /// it starts, and is ended again.
     #[must_use]
     pub fn second(&self) -> Option<String> {
         let folder = self.gateway.folder();
@@ -728,7 +731,8 @@ impl Replica {
         let (_, rest) = config.split_once('\n').unwrap_or_default();
         let config = format!("listen = \"127.0.0.1:0\"\n{rest}");
         fs::write(folder.join("second.toml"), config).unwrap();
-        let done = self.gateway.run(&["serve", "--config", "second.toml"]);
+        let serve = ["serve", "--config", "second.toml"];
+        let done = self.gateway.run_for(&serve, SECOND_ENDS)?;
         (!done.status.success()).then(|| said(&done))
     }
 
