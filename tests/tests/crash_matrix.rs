@@ -4,7 +4,6 @@
 #![allow(clippy::panic, reason = "a test fails by panicking")]
 
 use countersign_tests::crash::{Campaign, Store, campaign, kept, matrix, replay};
-use countersign_tests::environment;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whatever_fails_at_whatever_boundary_on_sqlite_no_call_is_invoked_twice() {
@@ -27,11 +26,10 @@ async fn what_failed_once_holds_now() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whatever_happens_in_sequence_on_sqlite_no_call_is_invoked_twice() {
-    let seed = environment::seed();
-    println!("COUNTERSIGN_SEED={seed}");
+    // The same ones each time: new ones are what `cargo xtask crash` is for.
     let plan = Campaign {
         store: Store::Sqlite,
-        seed,
+        seed: 1,
         sequences: 24,
         jobs: 2,
     };
