@@ -184,8 +184,13 @@ fn disk_fault(random: &mut Random) -> Fault {
         11 => (Spot::WalSync, Does::PauseAfter(pause(random))),
         _ => (Spot::WalSync, Does::Slow(pause(random))),
     };
-    // A write is one of several, a sync one of two for each call.
-    let most = if at == Spot::WalWrite { 12 } else { 3 };
+    // A write is one of several, a sync one of two for each call. What a loss of
+    // power leaves is known up to the next sync only.
+    let most = match (at, does) {
+        (_, Does::PowerLoss) => 1,
+        (Spot::WalWrite, _) => 12,
+        _ => 3,
+    };
     Fault {
         at,
         does,

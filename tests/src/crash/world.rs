@@ -168,11 +168,13 @@ impl Victim {
     }
 
     fn arm(self: &Arc<Self>, fault: &Fault) {
+        let generation = self.generation.fetch_add(1, Ordering::SeqCst) + 1;
+        self.faults.arm(0, fault, self.ports());
+        // Read only once the next sync is the one that fails: what was synced
+        // before is in it, and of what was not, too much rather than too little.
         let wal = self.folder.join("countersign.db-wal");
         let wal = (fault.does == Does::PowerLoss).then(|| fs::read(wal).unwrap_or_default());
         *self.armed.lock().unwrap() = Some((*fault, wal));
-        let generation = self.generation.fetch_add(1, Ordering::SeqCst) + 1;
-        self.faults.arm(0, fault, self.ports());
         let Some(ms) = fault.pauses() else { return };
         // It stops by itself, and somebody must wake it.
         let victim = Arc::clone(self);
