@@ -30,7 +30,7 @@ async fn whatever_happens_in_sequence_on_sqlite_no_call_is_invoked_twice() {
     let plan = Campaign {
         store: Store::Sqlite,
         seed: 1,
-        sequences: 24,
+        sequences: 12,
         jobs: 2,
     };
     match campaign(plan, |_| {}).await {
