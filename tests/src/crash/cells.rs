@@ -227,7 +227,10 @@ enum Durable {
 
 fn transactions(cells: &mut Vec<Cell>) {
     for (moment, fault, what, durable) in faults_of_a_commit() {
-        let mut add = |boundary, steps, told, then, arrivals| {
+        let mut add = |boundary, mut steps: Vec<Step>, told, then, arrivals| {
+            if durable == Durable::Perhaps {
+                steps.push(Step::Ended(0));
+            }
             cells.push(Cell {
                 boundary,
                 moment,

@@ -113,6 +113,8 @@ pub enum Step {
     Do(usize, Deed),
     /// A replica is stopped in an orderly way.
     Stop(usize),
+    /// A replica has met what it cannot go on after, and ends by itself.
+    Ended(usize),
     /// A replica is started, where it does not run; with a fault from the start.
     Start(usize, Option<Fault>),
     /// A second gateway is started on the store of a replica.

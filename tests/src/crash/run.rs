@@ -118,6 +118,7 @@ async fn perform(
                 started?;
             }
         }
+        Step::Ended(replica) => world.replicas[replica % count].ends().await?,
         Step::Second(replica) => second(world, replica % count)?,
         Step::Restore(replica) => {
             tally.faults += 1;

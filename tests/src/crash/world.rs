@@ -686,6 +686,22 @@ impl Replica {
         self.gateway.process().is_some() && self.gateway.ended().is_none()
     }
 
+    /// Waits until it has ended by itself.
+    ///
+    /// # Errors
+    ///
+    /// Where it goes on.
+    pub async fn ends(&mut self) -> Result<(), String> {
+        let began = environment::now();
+        while self.runs() {
+            if began.elapsed() > RECOVERY {
+                return Err("it goes on where it must end".to_owned());
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        Ok(())
+    }
+
     async fn start(&mut self, fault: Option<&Fault>) -> Result<(), String> {
         if self.runs() {
             return Ok(());
