@@ -28,6 +28,7 @@ mod ledger;
 pub mod measure;
 pub mod outcome;
 mod process;
+mod shrink;
 mod upstream;
 pub mod vectors;
 

@@ -8,8 +8,8 @@ use tokio::task::JoinSet;
 use super::generate::generate;
 use super::plan::{Sequence, Step};
 use super::run::{Tally, play};
-use super::shrink::shrink;
 use super::world::{Store, World};
+use crate::shrink::Shrinking;
 
 /// Sequences that share a world: starting one costs more than playing one.
 const SHARED: u64 = 12;
@@ -155,7 +155,7 @@ fn panic_text(panicked: tokio::task::JoinError) -> String {
 async fn smallest(store: Store, failure: Failure) -> Failure {
     let mut smallest = failure.clone();
     let seed = failure.sequence.seed;
-    let fails = async |steps: &[Step]| {
+    let mut fails = async |steps: &[Step]| {
         for _ in 0..2 {
             let sequence = Sequence {
                 seed,
@@ -168,7 +168,11 @@ async fn smallest(store: Store, failure: Failure) -> Failure {
         }
         false
     };
-    shrink(&failure.sequence.steps, fails).await;
+    let mut shrinking = Shrinking::new(&failure.sequence.steps);
+    while let Some(fewer) = shrinking.candidate() {
+        let still = fails(&fewer).await;
+        shrinking.judged(fewer, still);
+    }
     smallest
 }
 

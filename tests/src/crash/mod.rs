@@ -23,7 +23,6 @@ pub mod model;
 mod plan;
 mod proxy;
 mod run;
-mod shrink;
 mod upstream;
 mod world;
 

@@ -12,7 +12,6 @@ mod keys;
 mod random;
 mod reference;
 mod run;
-mod shrink;
 mod spell;
 mod tree;
 

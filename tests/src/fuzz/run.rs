@@ -7,8 +7,8 @@ use std::thread;
 use countersign_engine::{Engine, Settings};
 
 use super::keys::Keys;
-use super::shrink::shrink;
 use super::{Generator, Judge};
+use crate::shrink::Shrinking;
 
 /// Which cases are run, and on how many threads.
 #[derive(Clone, Copy, Debug)]
@@ -128,11 +128,14 @@ fn one(
         Ok(verdict) => verdict,
         Err(first) => {
             let same = |about| move |other: &super::Disagreement| other.about == about;
-            let message = shrink(message, |smaller| {
-                judge
-                    .judge(smaller)
-                    .is_err_and(|other| same(first.about)(&other))
-            });
+            let mut shrinking = Shrinking::new(message);
+            while let Some(smaller) = shrinking.candidate() {
+                let fails = judge
+                    .judge(&smaller)
+                    .is_err_and(|other| same(first.about)(&other));
+                shrinking.judged(smaller, fails);
+            }
+            let message = shrinking.smallest();
             let shown = judge.judge(&message).err().unwrap_or(first);
             let [one, other] = &shown.said;
             let reason = format!(
