@@ -321,6 +321,11 @@ impl Gateway {
         Ok(())
     }
 
+    /// Lets it listen on any free port when it starts the next time.
+    pub fn move_elsewhere(&self) {
+        self.configure("127.0.0.1:0");
+    }
+
     /// The number of its process, where it runs.
     #[must_use]
     pub fn process(&self) -> Option<u32> {

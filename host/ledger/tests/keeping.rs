@@ -1,5 +1,5 @@
-//! Settled answers are kept for a while: with the settlement, within bounds,
-//! for their own execution.
+//! What SQLite does with answers that are kept beyond what every store does: it
+//! makes room in the transaction that needs it.
 
 #![allow(
     clippy::unwrap_used,
@@ -14,8 +14,8 @@ mod support;
 use std::time::Duration;
 
 use countersign_evidence::CallId;
-use countersign_ledger::{AnswerBounds, Clock as _, Kept, Ledger, Verdict};
-use support::{Fixture, call, not_sent, refused, reserve, succeeded, unanswered, verify};
+use countersign_ledger::{AnswerBounds, Clock as _, Kept, Ledger};
+use support::{Fixture, call, reserve, succeeded, verify};
 
 fn kept(fixture: &Fixture, text: &str, for_s: u64) -> Kept {
     let keep = Duration::from_secs(for_s);
@@ -42,54 +42,6 @@ fn run(fixture: &Fixture, ledger: &Ledger, name: &str, answer: &str, for_s: u64)
         .settle_keeping(token, succeeded(), keep)
         .wait()
         .unwrap();
-}
-
-#[test]
-fn an_answer_is_kept_with_its_settlement_until_its_time_is_up_and_through_a_restart() {
-    let fixture = Fixture::new();
-    let ledger = fixture.open();
-    run(&fixture, &ledger, "a", "answer", 60);
-    assert_eq!(found(&fixture, &ledger, "a").as_deref(), Some("answer"));
-    assert_eq!(found(&fixture, &ledger, "b"), None);
-    let verdict = |name| {
-        let mut again = call(name, Some("a"));
-        again.earlier = None;
-        ledger.refuse(again.attempt(), None).wait().unwrap()
-    };
-    let replay = match verdict("again") {
-        Verdict::Refused(refused) => *refused,
-        other => panic!("{other:?}"),
-    };
-    assert_eq!(replay.code.as_str(), "replay");
-    assert!(replay.answer_until_us.is_some(), "a replay says so");
-    ledger.stop().unwrap();
-    drop(ledger);
-
-    let ledger = fixture.open();
-    assert_eq!(found(&fixture, &ledger, "a").as_deref(), Some("answer"));
-    fixture.clock.advance(Duration::from_secs(61));
-    assert_eq!(found(&fixture, &ledger, "a"), None);
-    let mut again = call("late", Some("a"));
-    again.earlier = None;
-    let replay = refused(ledger.refuse(again.attempt(), None).wait().unwrap());
-    assert_eq!(replay.answer_until_us, None);
-    verify(&ledger);
-}
-
-#[test]
-fn what_did_not_settle_with_an_answer_keeps_none() {
-    let fixture = Fixture::new();
-    let ledger = fixture.open();
-    for (name, settlement) in [("a", not_sent()), ("b", unanswered())] {
-        let token = reserve(&ledger, &call(name, Some(name)));
-        let keep = Some(kept(&fixture, "answer", 60));
-        ledger
-            .settle_keeping(token, settlement, keep)
-            .wait()
-            .unwrap();
-        assert_eq!(found(&fixture, &ledger, name), None, "{name}");
-    }
-    verify(&ledger);
 }
 
 #[test]

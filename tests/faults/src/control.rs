@@ -191,9 +191,11 @@ fn act(page: &Page, rule: usize, call: &Call, real: impl Fn(usize) -> ssize_t) -
 }
 
 fn signal(signal: c_int) {
-    // SAFETY: sends a signal to this very process.
+    // To this very thread: one to the process is taken by any, and this one might
+    // go on for a while.
+    // SAFETY: sends a signal to a thread that is there.
     unsafe {
-        libc::kill(libc::getpid(), signal);
+        libc::raise(signal);
     }
 }
 

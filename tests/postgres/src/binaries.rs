@@ -1,7 +1,8 @@
 //! Where PostgreSQL's programs are, and as whom they run.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 /// The folder with `initdb` and `postgres`.
 pub(crate) fn folder() -> PathBuf {
@@ -67,6 +68,24 @@ pub(crate) fn run(command: &mut Command) -> String {
         .unwrap_or_else(|error| panic!("{command:?} cannot be started: {error}"));
     assert!(output.status.success(), "{command:?}: {}", said(&output));
     text(&output.stdout)
+}
+
+/// Writes a file that the servers' user owns and nobody else reads.
+pub(crate) fn put(path: &Path, content: &str) {
+    let script = "umask 077 && cat > \"$1\"";
+    let mut writing = command("sh");
+    writing.args(["-c", script, "put"]).arg(path);
+    let mut child = writing
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("a shell can be started");
+    let mut input = child.stdin.take().expect("its input is a pipe");
+    input
+        .write_all(content.as_bytes())
+        .expect("it takes the content");
+    drop(input);
+    let status = child.wait().expect("it ends");
+    assert!(status.success(), "{}: {status}", path.display());
 }
 
 pub(crate) fn said(output: &Output) -> String {

@@ -72,12 +72,28 @@ impl Cluster {
     /// usual ones.
     #[must_use]
     pub fn start(settings: &[&str]) -> Self {
+        Self::start_with(settings, &[])
+    }
+
+    /// Starts one that takes TLS, with a certificate and its key, both PEM.
+    #[must_use]
+    pub fn start_tls(certificate: &str, key: &str) -> Self {
+        let files = [("server.crt", certificate), ("server.key", key)];
+        // What is named without a folder is in the one of the data.
+        Self::start_with(&["ssl=on"], &files)
+    }
+
+    /// Starts one with more files beside its data.
+    fn start_with(settings: &[&str], files: &[(&str, &str)]) -> Self {
         let programs = binaries::folder();
         let template = template(&programs);
         loop {
             let folder = keeper::folder("postgres");
             let data = folder.join("data");
             run(command("cp").arg("-a").arg(&template).arg(&data));
+            for (name, text) in files {
+                binaries::put(&data.join(name), text);
+            }
             let port = free_port();
             let mut words = vec![
                 programs.join("postgres").display().to_string(),

@@ -3,7 +3,7 @@
 use super::faults::{Does, Errno, Fault, Spot};
 use super::plan::{Call, Cut, Deed, Round, Sequence, Step};
 use super::upstream::{Moment, Reply};
-use super::world::Store;
+use super::world::{PAST_LEASE_MS, Store};
 use crate::fuzz::Random;
 
 /// The same seed gives the same sequence, on every machine.
@@ -68,10 +68,13 @@ fn step(store: Store, random: &mut Random) -> Step {
             Step::Interrupted(calls, us, replica, deed(store, random))
         }
         14 => Step::Do(replica, Deed::Kill),
-        15 => Step::Do(replica, Deed::Pause(pause(random))),
+        15 => Step::Do(replica, Deed::Pause(long_or_not(store, random))),
         16 => Step::Do(replica, Deed::Clock(jump(random))),
         17 => Step::Stop(replica),
-        18 if store == Store::Postgres => Step::Do(replica, Deed::Database(cut(random))),
+        18 if store == Store::Postgres && !random.once_in(3) => {
+            Step::Do(replica, Deed::Database(cut(random)))
+        }
+        18 if store == Store::Postgres && random.once_in(3) => Step::RestoreRunning(replica),
         18 if random.once_in(2) => Step::Restore(replica),
         18 => Step::Second(replica),
         _ => Step::Wait(u32::try_from(random.below(50)).unwrap_or(0)),
@@ -133,7 +136,7 @@ fn moment(random: &mut Random) -> Moment {
 fn deed(store: Store, random: &mut Random) -> Deed {
     match random.below(10) {
         0 | 1 => Deed::Kill,
-        2 => Deed::Pause(pause(random)),
+        2 => Deed::Pause(long_or_not(store, random)),
         3 => Deed::Clock(jump(random)),
         _ if store == Store::Postgres && !random.once_in(4) => Deed::Database(cut(random)),
         _ if store == Store::Postgres => Deed::Arm(network_fault(random)),
@@ -146,13 +149,24 @@ fn pause(random: &mut Random) -> u32 {
     20 + u32::try_from(random.below(150)).unwrap_or(0)
 }
 
+/// Where others share the database, now and then past the lease.
+fn long_or_not(store: Store, random: &mut Random) -> u32 {
+    if store == Store::Postgres && random.once_in(12) {
+        PAST_LEASE_MS
+    } else {
+        pause(random)
+    }
+}
+
 fn jump(random: &mut Random) -> i64 {
     *random.pick(&[-86_400, -3_600, -1, 1, 3_600, 86_400, 315_360_000])
 }
 
 fn cut(random: &mut Random) -> Cut {
-    match random.below(12) {
-        10 => Cut::PauseWithinCommit(pause(random)),
+    match random.below(14) {
+        12 => Cut::Down(long_or_not(Store::Postgres, random)),
+        13 => Cut::NoRoomAtCommit,
+        10 => Cut::PauseWithinCommit(long_or_not(Store::Postgres, random)),
         11 => Cut::TerminateAtCommit,
         0 => Cut::BeforeCommit,
         1 => Cut::Unacknowledged,
@@ -162,7 +176,7 @@ fn cut(random: &mut Random) -> Cut {
         5 => Cut::KillWithinCommit,
         6 => Cut::KillAfterCommit,
         7 => Cut::Silence(20 + u32::try_from(random.below(300)).unwrap_or(0)),
-        8 => Cut::Outage(20 + u32::try_from(random.below(300)).unwrap_or(0)),
+        8 => Cut::Outage(long_or_not(Store::Postgres, random)),
         _ => Cut::Terminate,
     }
 }
@@ -224,9 +238,14 @@ mod tests {
 
     #[test]
     fn a_seed_always_gives_the_same_sequence_and_it_reads_back() {
-        for seed in 0..200 {
-            let sequence = generate(Store::Sqlite, seed);
-            assert_eq!(sequence, generate(Store::Sqlite, seed));
+        for seed in 0..400 {
+            let store = if seed % 2 == 0 {
+                Store::Sqlite
+            } else {
+                Store::Postgres
+            };
+            let sequence = generate(store, seed);
+            assert_eq!(sequence, generate(store, seed));
             let kept = serde_json::to_string(&sequence).unwrap();
             assert_eq!(serde_json::from_str::<Sequence>(&kept).unwrap(), sequence);
         }

@@ -11,7 +11,6 @@
 pub mod account;
 mod campaign;
 mod cells;
-mod cells_postgres;
 pub mod check;
 mod faults;
 mod fleet;
@@ -28,13 +27,14 @@ mod world;
 
 pub use account::{Account, Sent, Told};
 pub use campaign::{Campaign, Failure, campaign, in_one_world};
+pub use cells::{boundaries, faults};
 pub use check::{Seen, check};
 pub use faults::{Does, Errno, Fault, Faults, Ports, Recorded, Spot};
-pub use fleet::{Fleet, fleet};
+pub use fleet::{Evidence, Fleet, fleet};
 pub use generate::generate;
 pub use kept::{kept, replay};
-pub use matrix::{Matrix, matrix};
+pub use matrix::{Extent, Matrix, matrix};
 pub use plan::{Call, Cut, Deed, Round, Sequence, Step};
 pub use run::{Tally, play};
 pub use upstream::{Moment, Reply};
-pub use world::{AGENTS, Store, Victim, World};
+pub use world::{AGENTS, Replica, Store, Victim, World};

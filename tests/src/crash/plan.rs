@@ -16,8 +16,10 @@ pub enum Deed {
     Arm(Fault),
     /// Its wall clock is moved, by seconds from what it really is.
     Clock(i64),
-    /// Something happens to its connections to the database.
+    /// Something happens between it and its database.
     Database(Cut),
+    /// The same, at the commit of the next checkpoint.
+    Checkpoint(Cut),
 }
 
 /// What happens between a replica and its PostgreSQL.
@@ -50,6 +52,12 @@ pub enum Cut {
     Terminate,
     /// The server itself crashes, and is started again.
     Crash,
+    /// The server is stopped, and started again so many milliseconds later.
+    Down(u32),
+    /// The server finds no room for a row, until everything goes well again.
+    NoRoom,
+    /// The same, when it commits.
+    NoRoomAtCommit,
 }
 
 /// One tool call.
@@ -124,6 +132,12 @@ pub enum Step {
     /// Nothing happens for so many milliseconds, or until the armed fault has
     /// acted.
     Wait(u32),
+    /// So many milliseconds go by, whatever happens.
+    Pass(u32),
+    /// The fault that was armed in a replica acts, or so many milliseconds go by.
+    Until(usize, u32),
+    /// A replica's database is replaced by an old copy while everyone runs.
+    RestoreRunning(usize),
     /// So many calls with identifiers of their own, eight at a time, or fewer
     /// where the armed fault acts before.
     Burst(u32),

@@ -2,8 +2,10 @@
 //! the protocol to cut at a commit: before it arrives, before it is
 //! acknowledged, after that.
 //!
-//! Only commits of transactions that append to the log count; a renewed lease is
-//! no boundary.
+//! Only commits of transactions that append to the log count, or that keep a
+//! checkpoint where that is asked for; a renewed lease is no boundary. What it
+//! does counts when it has met something: a connection that ended, a message that
+//! was held, an answer that said that there was no room.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -19,8 +21,31 @@ use tokio::task::JoinHandle;
 
 use super::plan::Cut;
 
-/// What is done to the replica or its back end, when it is its turn.
-type Act = Box<dyn Fn(Cut) + Send + Sync>;
+/// What is done to the replica, its back ends or the server when it is its turn;
+/// whether there was anything to do it to.
+type Act = Box<dyn Fn(Cut, Table) -> bool + Send + Sync>;
+
+/// The rows by which a commit is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Table {
+    /// Entries of the log.
+    Entries,
+    /// Checkpoints.
+    Checkpoints,
+}
+
+impl Table {
+    /// Its name.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Entries => "countersign.entries",
+            Self::Checkpoints => "countersign.checkpoints",
+        }
+    }
+}
+
+/// What a server says that finds no room.
+const NO_ROOM: &[u8] = b"C53100\0";
 
 /// A running proxy.
 #[derive(Debug)]
@@ -32,8 +57,8 @@ pub(super) struct Proxy {
 
 struct State {
     server: SocketAddr,
-    /// What the next commit meets.
-    armed: Mutex<Option<Cut>>,
+    /// What the next commit meets, of which transaction.
+    armed: Mutex<Option<(Cut, Table)>>,
     fired: AtomicU32,
     /// Until when nothing comes through, and until when nobody is let in.
     silent: watch::Sender<bool>,
@@ -101,16 +126,16 @@ impl Proxy {
         self.state.fired.load(Ordering::SeqCst) > 0
     }
 
-    /// Does something to the connections: now, or at the next commit.
+    /// Does something to the connections or the server: now, or at the next
+    /// commit of a transaction that writes to `table`.
     ///
     /// # Panics
     ///
     /// Never, unless a thread panicked.
-    pub(super) fn suffer(&self, cut: Cut) {
+    pub(super) fn suffer(&self, cut: Cut, table: Table) {
         let state = Arc::clone(&self.state);
         state.fired.store(0, Ordering::SeqCst);
         let later = |ms: u32, then: fn(&State)| {
-            state.fired.fetch_add(1, Ordering::SeqCst);
             let state = Arc::clone(&state);
             std::thread::spawn(move || {
                 std::thread::sleep(Duration::from_millis(ms.into()));
@@ -125,15 +150,27 @@ impl Proxy {
                 });
             }
             Cut::Outage(ms) => {
-                state.out.store(true, Ordering::SeqCst);
-                state.ended.send_modify(|count| *count += 1);
+                self.shut(true);
                 later(ms, |state| state.out.store(false, Ordering::SeqCst));
             }
-            Cut::Terminate | Cut::Crash => {
-                state.fired.fetch_add(1, Ordering::SeqCst);
-                (state.act)(cut);
+            Cut::Terminate | Cut::Crash | Cut::Down(_) => {
+                if (state.act)(cut, table) {
+                    state.fired();
+                }
             }
-            _ => *state.armed.lock().unwrap() = Some(cut),
+            // The server says when it happened.
+            Cut::NoRoom | Cut::NoRoomAtCommit => {
+                (state.act)(cut, table);
+            }
+            _ => *state.armed.lock().unwrap() = Some((cut, table)),
+        }
+    }
+
+    /// Ends every connection and lets nobody in, or lets them in again.
+    pub(super) fn shut(&self, out: bool) {
+        self.state.out.store(out, Ordering::SeqCst);
+        if out {
+            self.state.ended.send_modify(|count| *count += 1);
         }
     }
 
@@ -146,6 +183,12 @@ impl Proxy {
         *self.state.armed.lock().unwrap() = None;
         self.state.silent.send_replace(false);
         self.state.out.store(false, Ordering::SeqCst);
+    }
+}
+
+impl State {
+    fn fired(&self) {
+        self.fired.fetch_add(1, Ordering::SeqCst);
     }
 }
 
@@ -168,6 +211,7 @@ fn runtime() -> &'static Runtime {
 async fn accept(listener: TcpListener, state: Arc<State>) {
     while let Ok((client, _)) = listener.accept().await {
         if state.out.load(Ordering::SeqCst) {
+            state.fired();
             continue;
         }
         let state = Arc::clone(&state);
@@ -187,7 +231,7 @@ async fn accept(listener: TcpListener, state: Arc<State>) {
             tokio::select! {
                 _ = forth(&state, from_client, to_server, &waiting) => {}
                 _ = back(&state, from_server, to_client, &waiting) => {}
-                _ = ended.changed() => {}
+                _ = ended.changed() => state.fired(),
             }
             state.ports.lock().unwrap().retain(|other| *other != port);
         });
@@ -195,6 +239,9 @@ async fn accept(listener: TcpListener, state: Arc<State>) {
 }
 
 async fn silence_over(state: &State) {
+    if *state.silent.borrow() {
+        state.fired();
+    }
     let _ = state.silent.subscribe().wait_for(|silent| !silent).await;
 }
 
@@ -235,25 +282,26 @@ async fn forth(
         buffer: Vec::new(),
         first: true,
     };
-    let mut appends = false;
+    let mut writes: Vec<Table> = Vec::new();
     loop {
         let message = messages.next().await?;
         silence_over(state).await;
         if matches!(message.first(), Some(b'P' | b'Q')) {
             let says = |what: &[u8]| message.windows(what.len()).any(|part| part == what);
-            appends |= says(b"INSERT INTO countersign.entries");
+            for table in [Table::Entries, Table::Checkpoints] {
+                if says(format!("INSERT INTO {}", table.name()).as_bytes()) {
+                    writes.push(table);
+                }
+            }
             if message.starts_with(b"Q") && says(b"COMMIT") {
-                let armed = if appends {
-                    state.armed.lock().unwrap().take()
-                } else {
-                    None
-                };
-                appends = false;
-                if let Some(cut) = armed {
-                    at_commit(state, cut, waiting).await?;
+                let due = |armed: &mut (Cut, Table)| writes.contains(&armed.1);
+                let armed = state.armed.lock().unwrap().take_if(due);
+                writes.clear();
+                if let Some((cut, table)) = armed {
+                    at_commit(state, cut, table, waiting).await?;
                 }
             } else if message.starts_with(b"Q") && (says(b"BEGIN") || says(b"ROLLBACK")) {
-                appends = false;
+                writes.clear();
             }
         }
         to.write_all(&message).await.ok()?;
@@ -261,15 +309,20 @@ async fn forth(
 }
 
 /// What happens when a commit is about to be passed on; none where it is not.
-async fn at_commit(state: &State, cut: Cut, waiting: &Mutex<Option<Cut>>) -> Option<()> {
+async fn at_commit(
+    state: &State,
+    cut: Cut,
+    table: Table,
+    waiting: &Mutex<Option<Cut>>,
+) -> Option<()> {
     match cut {
         Cut::HoldCommit(ms) => {
-            state.fired.fetch_add(1, Ordering::SeqCst);
+            state.fired();
             tokio::time::sleep(Duration::from_millis(ms.into())).await;
         }
         Cut::BeforeCommit | Cut::KillBeforeCommit | Cut::TerminateAtCommit => {
-            state.fired.fetch_add(1, Ordering::SeqCst);
-            (state.act)(cut);
+            state.fired();
+            (state.act)(cut, table);
             if cut != Cut::TerminateAtCommit {
                 return None;
             }
@@ -295,22 +348,26 @@ async fn back(
         silence_over(state).await;
         let acknowledges = message.starts_with(b"C") && message.ends_with(b"COMMIT\0");
         let ready = message.starts_with(b"Z");
+        let full = |part: &[u8]| part == NO_ROOM;
+        if message.starts_with(b"E") && message.windows(NO_ROOM.len()).any(full) {
+            state.fired();
+        }
         let cut = *waiting.lock().unwrap();
         match cut {
             Some(Cut::Unacknowledged | Cut::KillWithinCommit) if acknowledges => {
-                state.fired.fetch_add(1, Ordering::SeqCst);
-                (state.act)(cut?);
+                state.fired();
+                (state.act)(cut?, Table::Entries);
                 return None;
             }
             Some(Cut::PauseWithinCommit(_)) if acknowledges => {
                 *waiting.lock().unwrap() = None;
-                state.fired.fetch_add(1, Ordering::SeqCst);
-                (state.act)(cut?);
+                state.fired();
+                (state.act)(cut?, Table::Entries);
             }
             Some(Cut::AfterCommit | Cut::KillAfterCommit) if ready => {
-                state.fired.fetch_add(1, Ordering::SeqCst);
+                state.fired();
                 let _ = to.write_all(&message).await;
-                (state.act)(cut?);
+                (state.act)(cut?, Table::Entries);
                 return None;
             }
             _ => {}

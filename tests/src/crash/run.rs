@@ -8,11 +8,14 @@ use super::account::Told;
 use super::check::{Seen, check};
 use super::plan::{Call, Deed, Sequence, Step};
 use super::upstream::Reply;
-use super::world::{Store, World};
+use super::world::{Victim, World};
 use crate::environment;
 
 /// How long an execution may stay in flight once everything is well.
-const REST: Duration = Duration::from_secs(20);
+const REST: Duration = Duration::from_secs(90);
+
+/// How long running replicas may take to see that their database is another one.
+const SEES: Duration = Duration::from_secs(60);
 
 /// What a sequence came to.
 #[derive(Clone, Copy, Debug, Default)]
@@ -114,7 +117,9 @@ async fn perform(
         }
         Step::Start(replica, fault) => {
             let started = world.start(*replica, fault.as_ref()).await;
-            if fault.is_none() {
+            // Without its database it may not start; that is tried again later.
+            let troubled = world.troubled(*replica);
+            if fault.is_none() && !troubled {
                 started?;
             }
         }
@@ -124,16 +129,25 @@ async fn perform(
             tally.faults += 1;
             restore(world, prefix, replica % count).await?;
         }
-        Step::Wait(ms) => {
-            let began = environment::now();
-            let all = Duration::from_millis((*ms).into());
-            while began.elapsed() < all && !world.victim(0).fired() {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
+        Step::RestoreRunning(replica) => {
+            tally.faults += 1;
+            restore_below(world, prefix, replica % count).await?;
         }
+        Step::Pass(ms) => tokio::time::sleep(Duration::from_millis((*ms).into())).await,
+        Step::Wait(ms) => until(&world.victim(0), *ms).await,
+        Step::Until(replica, ms) => until(&world.victim(replica % count), *ms).await,
         Step::Burst(calls) => burst(world, prefix, *calls).await,
     }
     Ok(())
+}
+
+/// Waits until the fault has acted, at most so many milliseconds.
+async fn until(victim: &Victim, ms: u32) {
+    let began = environment::now();
+    let all = Duration::from_millis(ms.into());
+    while began.elapsed() < all && !victim.fired() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
 }
 
 async fn burst(world: &World, prefix: &str, calls: u32) {
@@ -153,9 +167,6 @@ async fn burst(world: &World, prefix: &str, calls: u32) {
 
 /// A second gateway on the same store does not start.
 fn second(world: &mut World, replica: usize) -> Result<(), String> {
-    if world.store == Store::Postgres {
-        return Ok(());
-    }
     let replica = &mut world.replicas[replica];
     if !replica.runs() {
         return Ok(());
@@ -172,19 +183,52 @@ fn second(world: &mut World, replica: usize) -> Result<(), String> {
 async fn restore(world: &mut World, prefix: &str, replica: usize) -> Result<(), String> {
     let before = world.upstream.arrivals().len();
     world.restored(replica).await?;
-    for id in [0, 1, 2_000_000] {
-        let mut call = Call::new(id);
-        call.replica = replica;
-        let told = world.call(prefix, &call).await;
-        if told != Told::Code("ledger-rolled-back".to_owned()) {
-            return Err(format!("on a restored store: {told:?}"));
-        }
-    }
+    refuses_all(world, prefix, replica).await?;
     if world.upstream.arrivals().len() != before {
         return Err("something was sent on a restored store".to_owned());
     }
     world.give_back(replica);
     Ok(())
+}
+
+/// The same where replicas run, and find it when they connect again.
+async fn restore_below(world: &mut World, prefix: &str, replica: usize) -> Result<(), String> {
+    let before = world.upstream.arrivals().len();
+    if !world.restored_below() {
+        return Ok(());
+    }
+    let began = environment::now();
+    while let Told::Code(code) = on_restored(world, prefix, replica, 0).await {
+        if code == "ledger-rolled-back" {
+            refuses_all(world, prefix, replica).await?;
+            break;
+        }
+        if code != "ledger-unavailable" || began.elapsed() > SEES {
+            return Err(format!("on a restored database: `{code}`"));
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    if world.upstream.arrivals().len() != before {
+        return Err("something was sent on a restored database".to_owned());
+    }
+    world.give_back(replica);
+    Ok(())
+}
+
+async fn refuses_all(world: &World, prefix: &str, replica: usize) -> Result<(), String> {
+    for id in [0, 1, 2_000_000] {
+        let told = on_restored(world, prefix, replica, id).await;
+        if told != Told::Code("ledger-rolled-back".to_owned()) {
+            return Err(format!("on a restored store: {told:?}"));
+        }
+    }
+    Ok(())
+}
+
+async fn on_restored(world: &World, prefix: &str, replica: usize, id: usize) -> Told {
+    let mut call = Call::new(id);
+    call.replica = replica;
+    world.call(prefix, &call).await
 }
 
 /// Once everything is well, each call is tried again, by its own agent and by

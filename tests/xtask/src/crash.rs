@@ -12,21 +12,23 @@ use crate::{
 ///
 /// Runs the program of tests/src/bin/crash.rs: real gateways, with a library
 /// preloaded that fails their calls to the kernel, in front of an upstream that
-/// counts. First the matrix boundary × moment × fault, of which no cell may be
+/// counts; on PostgreSQL two replicas of it, each behind a proxy that cuts at
+/// commits. First the matrix boundary × moment × fault, of which no cell may be
 /// empty, then sequences from seeds: several agents, replicas, identifiers and
 /// actions, with kills, disk and network errors, pauses, clock jumps, restored
-/// backups and lost databases. The seed is printed, and a sequence that fails is
-/// made small.
+/// backups and lost databases; then, on PostgreSQL, a fleet of 64 clients and
+/// three replicas of which one is killed and one paused every few seconds. The
+/// seed is printed, and a sequence that fails is made small.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The first seed of the sequences; the time when absent
     #[arg(long)]
     seed: Option<u64>,
-    /// How many sequences on each store
+    /// How many sequences; of those on both stores a fifth is on PostgreSQL
     #[arg(long, default_value_t = 2_000)]
     sequences: u64,
     /// Which store: `sqlite`, `postgres` or `both`
-    #[arg(long, default_value = "sqlite")]
+    #[arg(long, default_value = "both")]
     store: String,
     /// Only the `matrix`, the `sequences`, or the `fleet`
     #[arg(long)]
@@ -44,8 +46,9 @@ pub(crate) struct Arguments {
     /// within larger bounds, and print how many moments there are
     #[arg(long, conflicts_with_all = ["only", "seed"])]
     model: bool,
-    /// Instead, break the ledger on purpose, one way at a time, and have its
-    /// tests catch each; with a text, only the ways whose name holds it
+    /// Instead, break the ledger and the gateway on purpose, one way at a time,
+    /// and have tests and harness catch each; with a text, only the ways whose
+    /// name holds it
     #[arg(long, value_name = "TEXT", num_args = 0..=1, default_missing_value = "",
           conflicts_with_all = ["only", "seed", "model"])]
     mutations: Option<String>,

@@ -9,6 +9,8 @@
 mod act;
 mod attempt;
 mod draft;
+#[cfg(test)]
+pub(crate) mod sample;
 mod settle;
 
 use std::collections::HashMap;

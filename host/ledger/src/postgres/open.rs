@@ -28,8 +28,9 @@ use crate::postgres::columns::{Columns, Logs, signed};
 use crate::postgres::connect::{Connector, Value, in_time, one};
 use crate::postgres::read::Read;
 use crate::postgres::readers::Readers;
+use crate::postgres::reconnect::Backoff;
 use crate::postgres::schema::{self, MIGRATIONS};
-use crate::postgres::store::{Backoff, Store};
+use crate::postgres::store::Store;
 use crate::postgres::watch::Watch;
 use crate::recovery;
 use crate::store::StoreError;
@@ -75,7 +76,7 @@ pub(crate) fn open(postgres: &Postgres, asked: &Opening<'_>) -> Result<Opened<St
         watch: Watch::new(now, postgres.lease),
         read: Read::default(),
         numbers: (0, 0),
-        retry: Backoff::default(),
+        retry: Backoff::of(postgres.lease),
         _lock: lock,
     };
     let anchor = recovery::anchor(&asked.options.anchor)?;

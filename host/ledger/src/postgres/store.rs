@@ -21,11 +21,13 @@ use crate::identity::Incarnation;
 use crate::lease::Lease;
 use crate::options::{AnswerBounds, Clock};
 use crate::plan::{Base, Batch, Row};
-use crate::postgres::columns::{Columns, EXECUTION, FROM, Logs, executions, signed};
-use crate::postgres::connect::{Connector, NotDurable, Value, in_time, one};
+use crate::postgres::columns::{Columns, Logs, executions, signed};
+use crate::postgres::connect::{Connector, Value, in_time, one};
+use crate::postgres::doubt::holds;
 use crate::postgres::read::{self, InTransaction, Read};
-use crate::postgres::watch::{Standing, Watch};
-use crate::postgres::{answers, schema, write};
+use crate::postgres::reconnect::Backoff;
+use crate::postgres::watch::Watch;
+use crate::postgres::{answers, write};
 use crate::store::{self, Lost, ReadBack, StoreError, Upkeep, Wanted};
 
 /// Agents whose numbers are remembered between groups.
@@ -60,30 +62,13 @@ pub(crate) struct Store {
     pub(super) _lock: std::fs::File,
 }
 
-/// When a lost connection is tried again.
-#[derive(Debug, Default)]
-pub(super) struct Backoff {
-    wait: Duration,
-    not_before: Duration,
-}
-
-impl Backoff {
-    const FIRST: Duration = Duration::from_millis(100);
-    const LONGEST: Duration = Duration::from_secs(5);
-
-    fn failed(&mut self, now: Duration) {
-        self.wait = (self.wait * 2).clamp(Self::FIRST, Self::LONGEST);
-        self.not_before = now.saturating_add(self.wait);
-    }
-}
-
 impl Store {
-    fn patience(&self) -> Duration {
+    pub(super) fn patience(&self) -> Duration {
         self.connector.postgres().patience()
     }
 
     /// Carries out `work` on the connection.
-    fn run<T>(
+    pub(super) fn run<T>(
         &self,
         work: impl AsyncFnOnce(&Client) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
@@ -95,7 +80,11 @@ impl Store {
 
     /// Begins a transaction and locks the log, for `renewing` an incarnation that
     /// has not ended.
-    async fn begin_on(&self, client: &Client, renewing: bool) -> Result<Base, StoreError> {
+    pub(super) async fn begin_on(
+        &self,
+        client: &Client,
+        renewing: bool,
+    ) -> Result<Base, StoreError> {
         let lease_us = micros(self.connector.postgres().lease);
         let begin = self.connector.begin();
         let renew = async {
@@ -181,11 +170,11 @@ impl Store {
 
 /// By the time of the database at this very moment, and not at the beginning of
 /// the transaction.
-const RENEW: &str = "UPDATE countersign.incarnations SET renewals = renewals + 1, lease_us = $2, \
+pub(super) const RENEW: &str = "UPDATE countersign.incarnations SET renewals = renewals + 1, lease_us = $2, \
     lease_until = clock_timestamp() + $2 * interval '1 microsecond' \
     WHERE number = $1 AND NOT ended";
 
-fn micros(duration: Duration) -> i64 {
+pub(super) fn micros(duration: Duration) -> i64 {
     i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
 }
 
@@ -276,38 +265,7 @@ impl store::Store for Store {
     }
 
     fn reopen(&mut self) -> Result<(), StoreError> {
-        self.client = None;
-        self.asked = None;
-        self.agents.clear();
-        let now = self.clock.since_boot();
-        if now < self.retry.not_before {
-            return Err(StoreError::Failed("it is tried again in a moment".into()));
-        }
-        let connected = self.runtime.block_on(async {
-            let client = self.connector.connect().await?;
-            let checked = self.connector.assert_durable(&client);
-            in_time(self.patience(), async {
-                Ok::<_, StoreError>(checked.await.map_err(NotDurable::at_reopen))
-            })
-            .await??;
-            let found = in_time(self.patience(), schema::version(&client)).await?;
-            if found != schema::newest() {
-                return Err(StoreError::Failed(format!("it has schema version {found}")));
-            }
-            Ok(client)
-        });
-        match connected {
-            Ok(client) => {
-                self.client = Some(client);
-                self.retry = Backoff::default();
-                self.watch.begin_anew(self.clock.since_boot());
-                Ok(())
-            }
-            Err(error) => {
-                self.retry.failed(self.clock.since_boot());
-                Err(error)
-            }
-        }
+        self.connect_again()
     }
 
     fn head(&mut self) -> Result<Head, StoreError> {
@@ -321,51 +279,7 @@ impl store::Store for Store {
     }
 
     fn read_back(&mut self, lost: &Lost<'_>) -> Result<ReadBack, StoreError> {
-        let asked = self.clock.since_boot();
-        let sequence = signed(lost.sequence)?;
-        let (rows, owners): (Vec<i64>, Vec<_>) = lost.permits.iter().copied().unzip();
-        let read = self.run(async |client| {
-            // The lock of the log is had only once the transaction is over whose
-            // end is not known; a plain look could come before it commits.
-            let begun = self.begin_on(client, true).await;
-            let alive = match begun {
-                Err(StoreError::Ended) => false,
-                begun => begun.map(|_| true)?,
-            };
-            if !holds(client, self.log, sequence, lost.hash).await? {
-                return Ok((ReadBack::Absent, alive));
-            }
-            let sql = format!(
-                "SELECT {EXECUTION} FROM {FROM} WHERE e.number = ANY ($1) \
-                 AND e.state = 'in-flight' ORDER BY e.number FOR UPDATE OF e"
-            );
-            let found = client
-                .query_typed(&sql, &[(&rows, Type::INT8_ARRAY)])
-                .await?;
-            let held = executions(client, &self.logs, &found).await?;
-            let hold = rows.iter().zip(&owners).all(|(number, owner)| {
-                held.iter().any(|row| {
-                    let record = &row.execution.record;
-                    row.number == *number
-                        && record.owner == owner.incarnation
-                        && record.fence == owner.fence
-                })
-            });
-            let read = if alive && hold {
-                ReadBack::Durable
-            } else {
-                ReadBack::WithoutPermits
-            };
-            Ok((read, alive))
-        });
-        let (read, alive) = read?;
-        self.run(async |client| Ok(client.batch_execute("COMMIT").await?))?;
-        if alive {
-            self.lease.renewed(asked);
-        } else {
-            self.lease.end();
-        }
-        Ok(read)
+        self.read_back_of(lost)
     }
 
     fn enlist(&mut self, started_us: i64) -> Result<(Incarnation, Base), StoreError> {
@@ -400,62 +314,11 @@ impl store::Store for Store {
     }
 
     fn orphans(&mut self, most: usize) -> Result<Vec<Row>, StoreError> {
-        let most = i64::try_from(most).unwrap_or(i64::MAX);
-        self.run(async |client| {
-            // What another replica is giving up just now, or its owner settles,
-            // is theirs.
-            let sql = format!(
-                "SELECT {EXECUTION} FROM {FROM} \
-                 JOIN countersign.incarnations i ON i.number = e.owner \
-                 WHERE e.state = 'in-flight' AND i.ended \
-                 ORDER BY e.number LIMIT $1 FOR UPDATE OF e SKIP LOCKED"
-            );
-            let found = client.query_typed(&sql, &[(&most, Type::INT8)]).await?;
-            executions(client, &self.logs, &found).await
-        })
+        self.orphans_at_once(most)
     }
 
     fn upkeep(&mut self) -> Result<Upkeep, StoreError> {
-        let now = self.clock.since_boot();
-        let heartbeat = self.connector.postgres().heartbeat();
-        // Groups renew the lease too; the others are looked at all the same.
-        if now.saturating_sub(self.watch.looked()) < heartbeat {
-            return Ok(Upkeep::Quiet);
-        }
-        let lease_us = micros(self.connector.postgres().lease);
-        let me = self.incarnation.get();
-        let begin = self.connector.begin();
-        let (renewed, standing, orphans) = self.run(async |client| {
-            let begun = client.batch_execute(&begin);
-            let values: [Value<'_>; 2] = [(&me, Type::INT8), (&lease_us, Type::INT8)];
-            let renew = client.execute_typed(RENEW, &values);
-            let others = client.query_typed(OTHERS, &[]);
-            let orphans = client.query_typed(ORPHANS, &[]);
-            let committed = client.batch_execute("COMMIT");
-            let ((), renewed, others, orphans, ()) =
-                tokio::try_join!(biased; begun, renew, others, orphans, committed)?;
-            let standing: Result<Vec<_>, _> = others.iter().map(standing).collect();
-            let orphans = one(orphans).is_some_and(|row| row.get(0));
-            Ok((renewed == 1, standing?, orphans))
-        })?;
-        if !renewed {
-            self.lease.end();
-            return Ok(Upkeep::Ended);
-        }
-        self.lease.renewed(now);
-        let others: Vec<Standing> = standing
-            .into_iter()
-            .filter(|other| other.number != me)
-            .collect();
-        let gone = self.watch.look(self.clock.since_boot(), &others);
-        if !gone.is_empty() {
-            self.end(&gone)?;
-        }
-        Ok(if orphans || !gone.is_empty() {
-            Upkeep::Orphans
-        } else {
-            Upkeep::Quiet
-        })
+        self.sweep()
     }
 
     fn expire_answers(&mut self, now_us: i64) -> Result<bool, StoreError> {
@@ -486,59 +349,10 @@ impl store::Store for Store {
     }
 }
 
-impl Store {
-    /// Ends incarnations whose lease has run out. One that renewed meanwhile
-    /// goes on: the condition is looked at again once its row is locked.
-    fn end(&self, gone: &[i64]) -> Result<(), StoreError> {
-        let gone = gone.to_vec();
-        let begin = self.connector.begin();
-        let ended = self.run(async |client| {
-            let sql = "UPDATE countersign.incarnations SET ended = true WHERE number = ANY ($1) \
-                       AND NOT ended AND lease_until < clock_timestamp()";
-            let begun = client.batch_execute(&begin);
-            let values: [Value<'_>; 1] = [(&gone, Type::INT8_ARRAY)];
-            let ended = client.execute_typed(sql, &values);
-            let committed = client.batch_execute("COMMIT");
-            let ((), ended, ()) = tokio::try_join!(biased; begun, ended, committed)?;
-            Ok(ended)
-        })?;
-        if ended > 0 {
-            tracing::warn!(ended, "incarnations whose lease has run out were ended");
-        }
-        Ok(())
-    }
-}
-
-const OTHERS: &str = "SELECT number, renewals, lease_us, lease_until < clock_timestamp() \
-    FROM countersign.incarnations WHERE NOT ended";
-
-const ORPHANS: &str = "SELECT EXISTS (SELECT 1 FROM countersign.executions e \
-    JOIN countersign.incarnations i ON i.number = e.owner \
-    WHERE e.state = 'in-flight' AND i.ended)";
-
-fn standing(row: &tokio_postgres::Row) -> Result<Standing, StoreError> {
-    let mut columns = Columns::of(row);
-    Ok(Standing {
-        number: columns.get()?,
-        renewals: columns.get()?,
-        lease: Duration::from_micros(columns.count()?),
-        expired: columns.get()?,
-    })
-}
-
 async fn head(client: &Client, log: i64, log_id: LogId) -> Result<Head, StoreError> {
     let sql = "SELECT head FROM countersign.logs WHERE number = $1";
     let rows = client.query_typed(sql, &[(&log, Type::INT8)]).await?;
     let row = one(rows).ok_or_else(|| StoreError::Damaged("the log is gone".into()))?;
     let bytes: &[u8] = Columns::of(&row).get()?;
     Head::decode(log_id, bytes).map_err(|error| StoreError::Damaged(error.to_string()))
-}
-
-async fn holds(client: &Client, log: i64, sequence: i64, hash: Digest) -> Result<bool, StoreError> {
-    let sql = "SELECT hash FROM countersign.entries WHERE log = $1 AND sequence = $2";
-    let values: [Value<'_>; 2] = [(&log, Type::INT8), (&sequence, Type::INT8)];
-    match one(client.query_typed(sql, &values).await?) {
-        Some(row) => Ok(Columns::of(&row).digest()? == hash),
-        None => Ok(false),
-    }
 }

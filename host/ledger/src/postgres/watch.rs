@@ -50,10 +50,10 @@ impl Watch {
         }
     }
 
-    /// Begins anew: the connection was lost.
+    /// Begins anew: the connection was lost. The next look is due when it was, so
+    /// that the lease is renewed however often that happens.
     pub(super) fn begin_anew(&mut self, now: Duration) {
         self.since = now;
-        self.looked = now;
         self.seen.clear();
     }
 

@@ -224,58 +224,10 @@ fn set_head(connection: &Connection, head: &Head, epochs: Epochs) -> Result<(), 
 
 #[cfg(test)]
 mod tests {
-    use countersign_canon::Digest;
-    use countersign_evidence::Target;
-
     use super::*;
-    use crate::attempt::{Admitted, Position};
-    use crate::execution::{Context, Execution};
-    use crate::identity::{Fence, Incarnation};
+    use crate::plan::sample;
     use crate::sqlite::connect::writing;
     use crate::sqlite::schema;
-    use crate::step::{Event, Owner, step};
-
-    fn reserved() -> Row {
-        let digest = Digest::of(&[b"x"]);
-        let event = Event::Reserve {
-            identified: true,
-            by: Incarnation::new(1),
-        };
-        let execution = Execution {
-            agent: Agent {
-                method: "token".into(),
-                issuer: String::new(),
-                subject: "alice".into(),
-            },
-            execution_id: Some(ExecutionId::new("pay").unwrap()),
-            call_id: CallId::new("c1").unwrap(),
-            admitted: Admitted {
-                profile: "exact@1.0.0".into(),
-                component: digest,
-                binding: digest,
-                target: Target {
-                    server: "bank".parse().unwrap(),
-                    server_digest: digest,
-                    tool: "transfer".into(),
-                },
-            },
-            context: Context::default(),
-            record: step(None, &event).unwrap().0,
-            chain_length: 1,
-            last: Position {
-                log_id: "log.example/1".parse().unwrap(),
-                sequence: 0,
-                hash: digest,
-            },
-            terminal: None,
-            reserved_us: 0,
-            changed_us: 0,
-        };
-        Row {
-            number: 1,
-            execution,
-        }
-    }
 
     #[test]
     fn a_row_is_written_only_under_the_owner_the_fence_and_the_length_that_were_read() {
@@ -285,23 +237,12 @@ mod tests {
         schema::migrate(&mut connection).unwrap();
         let incarnation = "INSERT INTO incarnations (started_us) VALUES (0)";
         connection.execute(incarnation, []).unwrap();
-        let row = reserved();
+        let row = sample::row();
         insert(&connection, &mut HashMap::new(), &row).unwrap();
-        let right = Was {
-            owner: Owner {
-                incarnation: Incarnation::new(1),
-                fence: Fence::FIRST,
-            },
-            chain_length: 1,
-        };
-        let (mut owner, mut fence, mut length) = (right, right, right);
-        owner.owner.incarnation = Incarnation::new(2);
-        fence.owner.fence = Fence::FIRST.next();
-        length.chain_length = 2;
-        for wrong in [owner, fence, length] {
+        for wrong in sample::others() {
             let said = update(&connection, &row, wrong);
             assert!(matches!(said, Err(StoreError::Damaged(_))), "{wrong:?}");
         }
-        update(&connection, &row, right).unwrap();
+        update(&connection, &row, sample::was()).unwrap();
     }
 }

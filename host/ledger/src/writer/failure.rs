@@ -148,7 +148,11 @@ impl<S: Store> Writer<S> {
             }
         }
         self.connected = true;
-        true
+        if !self.queue.rolled_back() {
+            // Where group after group fails, none of them renews the lease.
+            self.keep_store();
+        }
+        self.connected
     }
 
     pub(super) fn retry(&mut self) {

@@ -19,6 +19,7 @@ mod support;
 
 mod attempts;
 mod failing;
+mod keeping;
 mod racing;
 mod recovering;
 mod rounds;
@@ -60,6 +61,9 @@ on_each_store! {
         an_acknowledgement_that_was_lost_is_read_back
         a_reservation_that_cannot_be_read_back_is_given_up_and_settled_as_never_sent
         a_settlement_in_doubt_is_made_once;
+    keeping: an_answer_is_kept_with_its_settlement_until_its_time_is_up_and_through_a_restart
+        what_did_not_settle_with_an_answer_keeps_none
+        what_is_beyond_the_bounds_goes_the_first_to_expire_first;
     recovering: what_an_earlier_incarnation_left_in_flight_is_blocked_and_never_fresh
         an_attempt_without_identifier_gets_its_terminal_entry_at_recovery
         an_operator_moves_a_blocked_execution_to_an_outcome_and_it_stays_used
@@ -67,6 +71,7 @@ on_each_store! {
         an_owner_that_was_fenced_settles_nothing_and_its_answer_is_kept
         checkpoints_are_cut_while_entries_arrive_and_before_an_export
         a_database_that_was_restored_from_a_backup_admits_nothing
+        a_restored_database_admits_again_once_an_operator_has_accepted_it_with_an_entry
         a_restored_database_that_grew_again_is_still_found_out
         an_anchor_that_cannot_be_written_stops_admission_until_it_can
         an_explanation_never_says_more_than_the_record_holds;

@@ -219,6 +219,42 @@ pub fn a_database_that_was_restored_from_a_backup_admits_nothing(kept: Kept) {
     verify(&ledger);
 }
 
+pub fn a_restored_database_admits_again_once_an_operator_has_accepted_it_with_an_entry(kept: Kept) {
+    let fixture = Fixture::on(kept);
+    run_one(&fixture, "first");
+    let old = fixture.backup();
+    run_one(&fixture, "second");
+    fixture.restore(&old);
+    let ledger = fixture.open();
+    let accept = || ledger.accept_rollback(operator(), Vec::new()).wait();
+    let (place, _) = accept().unwrap();
+    assert!(!ledger.rolled_back());
+    let log = verify(&ledger);
+    let entry = log
+        .iter()
+        .find(|entry| entry.said().kind == Kind::Rollback)
+        .unwrap();
+    assert_eq!(
+        (entry.sequence(), entry.hash()),
+        (place.sequence, place.hash)
+    );
+    let stated = entry.said().resolution.clone().unwrap();
+    assert_eq!(stated.operator, "olga");
+    assert!(
+        stated
+            .reason
+            .starts_with("asked the bank [the anchor named")
+    );
+    // It goes on as after any other start, and cannot be accepted twice.
+    assert_eq!(accept().unwrap_err(), LedgerError::NotRolledBack);
+    drop(reserve(&ledger, &call("third", Some("third"))));
+    ledger.stop().unwrap();
+    drop(ledger);
+    let ledger = fixture.open();
+    assert!(!ledger.rolled_back(), "the anchor has moved");
+    verify(&ledger);
+}
+
 pub fn a_restored_database_that_grew_again_is_still_found_out(kept: Kept) {
     let fixture = Fixture::on(kept);
     run_one(&fixture, "first");

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use countersign_canon::{Classification, Outcome};
 use countersign_evidence::{Draft, Kind, Time};
-use countersign_ledger::{InForce, Ledger, LedgerError, Point, State};
+use countersign_ledger::{Fault, InForce, Ledger, LedgerError, Point, State};
 
-use crate::support::faults::{Pause, state};
+use crate::support::faults::{Failing, Pause, state};
 use crate::support::{
     Fixture, Kept, TestClock, call, code, count, not_sent, refused, reserve, succeeded, verify,
 };
@@ -131,6 +131,30 @@ fn a_lease_that_ran_out_unnoticed_is_renewed_and_its_rows_settle() {
     assert_eq!(settled.outcome(), Some(Outcome::Succeeded));
     assert_eq!(one.incarnation(), before);
     verify(&one);
+}
+
+#[test]
+fn a_replica_whose_groups_all_fail_is_there_and_is_not_given_up() {
+    let fixture = Fixture::with_lease(Kept::Postgres, LEASE);
+    let failing = Arc::<Failing>::default();
+    let mut options = fixture.options.clone();
+    options.probe = Some(Arc::<Failing>::clone(&failing));
+    let (one, _) = fixture.replica_with(1, fixture.postgres(), options);
+    let (two, _) = fixture.replica(2);
+    let token = reserve(&one, &call("c1", Some("pay")));
+    token.gate().pass().unwrap();
+    // They have watched each other for long enough.
+    std::thread::sleep(LEASE * 2 + Duration::from_millis(500));
+    failing.next(&[(Point::Decided, Fault::Error); 1_000]);
+    let said = one.settle(token, succeeded()).wait();
+    assert_eq!(said.unwrap_err(), LedgerError::Settlement);
+    std::thread::sleep(LEASE * 2);
+    failing.none();
+    let settled = Some(State::Settled(Outcome::Succeeded));
+    wait_for("the settlement", || state(&one, "pay") == settled);
+    let log = verify(&two);
+    assert_eq!(count(&log, &Kind::Blocked), 0);
+    assert_eq!(count(&log, &Kind::Start), 2);
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! What a database that several replicas share must do beyond what every store
-//! must: leases, fences, the sweeper, outages, poolers, settings.
+//! must: leases, fences, the sweeper, outages, poolers, settings, TLS.
 
 #![allow(
     clippy::unwrap_used,
@@ -17,3 +17,4 @@ mod outages;
 mod replicas;
 mod servers;
 mod speed;
+mod tls;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use countersign_canon::Outcome;
 use countersign_evidence::Kind;
-use countersign_ledger::{Ledger, LedgerError, Postgres, State, Verdict};
-use countersign_test_postgres::{Cluster, Shutdown};
+use countersign_ledger::{Fault, Ledger, LedgerError, Point, Postgres, Probe, State, Verdict};
+use countersign_test_postgres::{Cluster, Database, Shutdown};
 
 use crate::support::faults::state;
 use crate::support::{Fixture, Kept, call, count, reserve, succeeded, verify};
@@ -101,6 +101,48 @@ fn an_outage_that_is_longer_than_a_lease_blocks_nobody() {
     let log = verify(&one);
     assert_eq!(count(&log, &Kind::Blocked), 0);
     assert_eq!(count(&log, &Kind::Start), 2);
+}
+
+/// Loses one acknowledgement, and meanwhile something happens to the database.
+struct Meanwhile(std::sync::Mutex<Option<(Database, &'static str)>>);
+
+impl Probe for Meanwhile {
+    fn at(&self, point: Point) -> Result<(), Fault> {
+        let mut next = self.0.lock().unwrap();
+        match next.take_if(|_| point == Point::Committed) {
+            None => Ok(()),
+            Some((database, sql)) => {
+                database.query(sql);
+                Err(Fault::Error)
+            }
+        }
+    }
+}
+
+#[test]
+fn a_permit_that_was_taken_away_before_it_was_read_back_is_given_to_nobody() {
+    for (what, sql) in [
+        (
+            "its row is blocked",
+            "UPDATE countersign.executions SET state = 'blocked', fence = fence + 1 \
+             WHERE call_id = 'c1'",
+        ),
+        (
+            "its owner was ended",
+            "UPDATE countersign.incarnations SET ended = true",
+        ),
+    ] {
+        let mut fixture = Fixture::on(Kept::Postgres);
+        let meanwhile = Arc::new(Meanwhile(std::sync::Mutex::default()));
+        fixture.options.probe = Some(Arc::<Meanwhile>::clone(&meanwhile));
+        let (ledger, _) = fixture.replica(1);
+        drop(reserve(&ledger, &call("c0", Some("before"))));
+        ledger.checkpoint().wait().unwrap();
+        *meanwhile.0.lock().unwrap() = Some((fixture.database().clone(), sql));
+        let said = ledger.reserve(call("c1", Some("pay")).attempt()).wait();
+        assert_eq!(said.unwrap_err(), LedgerError::Unavailable, "{what}");
+        assert!(meanwhile.0.lock().unwrap().is_none(), "{what}");
+    }
 }
 
 #[test]

@@ -16,6 +16,10 @@ impl Failing {
         self.0.lock().unwrap().extend(faults);
     }
 
+    pub fn none(&self) {
+        self.0.lock().unwrap().clear();
+    }
+
     pub fn all_met(&self) -> bool {
         self.0.lock().unwrap().is_empty()
     }

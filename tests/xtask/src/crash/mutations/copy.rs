@@ -12,6 +12,7 @@ const NEEDED: &[&str] = &[
     "Cargo.toml",
     "Cargo.lock",
     "clippy.toml",
+    "docs",
     "guest",
     "host",
     "policies",
@@ -47,9 +48,9 @@ fn copy(from: &Path, to: &Path) -> Outcome {
     Ok(())
 }
 
-/// The one file under `folder` that holds a text.
-pub(super) fn holder(folder: &Path, text: &str) -> Outcome<PathBuf> {
-    let mut holders = files(folder);
+/// The one file under these folders that holds a text.
+pub(super) fn holder(folders: &[PathBuf], text: &str) -> Outcome<PathBuf> {
+    let mut holders: Vec<PathBuf> = folders.iter().flat_map(|folder| files(folder)).collect();
     holders.retain(|path| fs::read_to_string(path).is_ok_and(|held| held.contains(text)));
     match holders.pop() {
         Some(path) if holders.is_empty() => Ok(path),

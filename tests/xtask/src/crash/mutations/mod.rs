@@ -1,27 +1,35 @@
-//! `cargo xtask crash --mutations`: the ledger is broken on purpose, one way at
-//! a time, and its own tests must catch each.
+//! `cargo xtask crash --mutations`: the ledger and the gateway are broken on
+//! purpose, one way at a time, and each must be caught.
 //!
 //! 1. The sources are copied under target/mutations; the originals stay as they
 //!    are.
-//! 2. Each mutation is written into the copy, built in a folder of its own, and
-//!    tested: first where it ought to be caught, then everywhere.
-//! 3. What caught it is printed. One that survives fails the run.
+//! 2. What is to catch mutations is run on the copy, unbroken.
+//! 3. Each mutation is written into the copy and built in a folder of its own. The
+//!    ledger's are tested first where they ought to be caught, then everywhere;
+//!    those of the gateway meet the crash harness, which is not built again.
+//! 4. What caught it is printed. One that survives fails the run.
 
 mod copy;
+mod harness;
 mod table;
 
 use std::{
+    collections::BTreeSet,
     path::PathBuf,
     process::{Command, Output},
     time::Instant,
 };
 
-use table::{MUTATIONS, Mutation};
+use harness::HARNESS;
+use table::{By, LEDGER, Mutation};
 
 use crate::{
     chore::{self, Failure, Outcome},
     tools, workspace,
 };
+
+/// Where the mutations' texts are.
+const SOURCES: [&str; 2] = ["host/ledger/src", "host/gateway/src"];
 
 /// A test that hangs is stopped, and has caught the mutation.
 const NEXTEST: &str =
@@ -41,9 +49,9 @@ pub(super) fn run(only: &str) -> Outcome {
         let install = "cargo install cargo-nextest --locked";
         return Err(Failure::new(format!("this needs cargo-nextest: {install}")));
     }
-    let bench = Workbench::prepare()?;
     let chosen = |mutation: &&Mutation| mutation.name.contains(only);
-    let mutations: Vec<&Mutation> = MUTATIONS.iter().filter(chosen).collect();
+    let mutations: Vec<&Mutation> = LEDGER.iter().chain(HARNESS).filter(chosen).collect();
+    let bench = Workbench::prepare(&mutations)?;
     let mut failed = 0;
     let began = now();
     for (index, mutation) in mutations.iter().enumerate() {
@@ -72,7 +80,7 @@ pub(super) fn run(only: &str) -> Outcome {
     if failed == 0 {
         Ok(())
     } else {
-        Err(Failure::new("a mutation of the ledger was not caught"))
+        Err(Failure::new("a mutation was not caught"))
     }
 }
 
@@ -84,7 +92,7 @@ struct Workbench {
 }
 
 impl Workbench {
-    fn prepare() -> Outcome<Self> {
+    fn prepare(mutations: &[&Mutation]) -> Outcome<Self> {
         let folder = workspace::target().join("mutations");
         let bench = Self {
             sources: folder.join("sources"),
@@ -94,50 +102,76 @@ impl Workbench {
         copy::tree(workspace::root(), &bench.sources)?;
         std::fs::write(&bench.config, NEXTEST)?;
         println!("Building the copy in {}, unbroken", folder.display());
-        let output = bench.tests(&[]).output()?;
-        if output.status.success() {
-            Ok(bench)
-        } else {
-            let said = String::from_utf8_lossy(&output.stderr);
-            Err(Failure::new(format!(
-                "the ledger's tests fail unbroken: {said}"
-            )))
+        if mutations.iter().any(|one| matches!(one.by, By::Tests(_))) {
+            unbroken(&bench.tests(&[]).output()?)?;
         }
+        let cells: BTreeSet<_> = mutations.iter().filter_map(|one| cells(one.by)).collect();
+        if !cells.is_empty() {
+            unbroken(
+                &bench
+                    .cargo(&["build", "--workspace", "--lib", "--bins"])
+                    .output()?,
+            )?;
+        }
+        for (store, cells) in cells {
+            unbroken(&bench.harness(store, cells).output()?)?;
+        }
+        Ok(bench)
     }
 
-    /// The ledger's tests in the copy, alone and in a folder of its own.
-    fn tests(&self, selection: &[&str]) -> Command {
-        let mut command = chore::command("cargo", ["nextest", "run", "--offline"]);
+    /// Cargo on the copy, in a folder of its own.
+    fn cargo(&self, arguments: &[&str]) -> Command {
+        let mut command = chore::command("cargo", arguments);
         command
             .current_dir(&self.sources)
+            .arg("--offline")
+            .env("CARGO_TARGET_DIR", &self.build);
+        command
+    }
+
+    /// The ledger's tests in the copy.
+    fn tests(&self, selection: &[&str]) -> Command {
+        let mut command = self.cargo(&["nextest", "run"]);
+        command
             .args(["--package", "countersign-ledger", "--no-tests", "pass"])
             .arg("--config-file")
             .arg(&self.config)
-            .args(selection)
-            .env("CARGO_TARGET_DIR", &self.build)
-            .env("CARGO_PROFILE_DEV_DEBUG", "0")
-            .env("RUSTFLAGS", "-Awarnings");
+            .args(selection);
+        command
+    }
+
+    /// Some cells of the crash harness, on the gateway that was built of the copy.
+    fn harness(&self, store: &str, cells: &str) -> Command {
+        let binaries = self.build.join("debug");
+        let mut command = chore::command(binaries.join("crash"), [""; 0]);
+        command
+            .env("COUNTERSIGN_BINARIES", binaries)
+            .args(["--only", "matrix", "--store", store, "--cells", cells]);
         command
     }
 
     fn try_out(&self, mutation: &Mutation) -> Outcome<Became> {
+        let folders = SOURCES.map(|folder| self.sources.join(folder));
         let mut undo = Vec::new();
         for (find, replace) in mutation.edits {
-            let path = copy::holder(&self.sources.join(LEDGER), find)?;
+            let path = copy::holder(&folders, find)?;
             let text = std::fs::read_to_string(&path)?;
             std::fs::write(&path, text.replacen(find, replace, 1))?;
             undo.push((path, text));
         }
-        let became = self.judge(mutation);
+        let became = match mutation.by {
+            By::Tests(first) => self.judge_by_tests(first),
+            By::Harness(store, cells) => self.judge_by_harness(store, cells),
+        };
         for (path, text) in undo.into_iter().rev() {
             std::fs::write(path, text)?;
         }
         became
     }
 
-    fn judge(&self, mutation: &Mutation) -> Outcome<Became> {
+    fn judge_by_tests(&self, first: &[&str]) -> Outcome<Became> {
         // The model checker sees the state machine alone, and takes long.
-        for selection in [mutation.first, &["-E", "not binary(checked)"]] {
+        for selection in [first, &["-E", "not binary(checked)"]] {
             let output = self.tests(selection).output()?;
             if !output.status.success() {
                 return Ok(caught_by(&output));
@@ -145,10 +179,45 @@ impl Workbench {
         }
         Ok(Became::Survived)
     }
+
+    fn judge_by_harness(&self, store: &str, cells: &str) -> Outcome<Became> {
+        let build = self
+            .cargo(&["build", "--workspace", "--bin", "countersign"])
+            .output()?;
+        if !build.status.success() {
+            return Ok(caught_by(&build));
+        }
+        let output = self.harness(store, cells).output()?;
+        if output.status.success() {
+            return Ok(Became::Survived);
+        }
+        let said = String::from_utf8_lossy(&output.stdout);
+        let failed = said.lines().find_map(|line| line.strip_prefix("FAILED "));
+        let how: String = failed.unwrap_or(&said).chars().take(HOW).collect();
+        Ok(Became::Caught(format!("the harness, {store}: {how}")))
+    }
 }
 
-/// Where the mutations' texts are.
-const LEDGER: &str = "host/ledger/src";
+/// How much of what the harness says is printed, in characters.
+const HOW: usize = 200;
+
+fn cells(by: By) -> Option<(&'static str, &'static str)> {
+    match by {
+        By::Tests(_) => None,
+        By::Harness(store, cells) => Some((store, cells)),
+    }
+}
+
+fn unbroken(output: &Output) -> Outcome {
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+    Err(Failure::new(format!(
+        "it fails unbroken: {}",
+        said.concat()
+    )))
+}
 
 /// The first test that failed, from what nextest prints.
 fn caught_by(output: &Output) -> Became {
@@ -185,8 +254,12 @@ fn now() -> Instant {
 /// Which mutations' texts do not occur exactly once under `root`.
 #[cfg(test)]
 fn rotten(root: &std::path::Path) -> Vec<String> {
-    let sources = copy::texts(&root.join(LEDGER));
-    let edits = MUTATIONS.iter().flat_map(|mutation| {
+    let folders = SOURCES.map(|folder| root.join(folder));
+    let sources: Vec<String> = folders
+        .iter()
+        .flat_map(|folder| copy::texts(folder))
+        .collect();
+    let edits = LEDGER.iter().chain(HARNESS).flat_map(|mutation| {
         let name = mutation.name;
         mutation.edits.iter().map(move |(find, _)| (name, *find))
     });
@@ -211,6 +284,12 @@ mod tests {
     #[test]
     fn a_text_that_is_gone_is_noticed() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(rotten(folder.path()).len() >= MUTATIONS.len());
+        assert!(rotten(folder.path()).len() >= LEDGER.len() + HARNESS.len());
+    }
+
+    #[test]
+    fn no_two_mutations_have_one_name() {
+        let names: BTreeSet<_> = LEDGER.iter().chain(HARNESS).map(|one| one.name).collect();
+        assert_eq!(names.len(), LEDGER.len() + HARNESS.len());
     }
 }

@@ -1,37 +1,50 @@
-//! The mutations: what is broken, by which text in the ledger's sources, and
-//! where it is looked for first.
+//! The mutations of the ledger: what is broken, by which text, and where it is
+//! looked for first.
 //!
-//! Each text occurs exactly once under host/ledger/src, in whatever file, so
-//! that the table survives a move and not a rewrite; a test says so.
+//! Each text occurs exactly once under the sources of the ledger and the gateway,
+//! in whatever file, so that the table survives a move and not a rewrite; a test
+//! says so.
 
-/// One way to break the ledger.
+/// One way to break what ships.
 pub(super) struct Mutation {
     /// What is broken, as a reader would say it.
     pub(super) name: &'static str,
     /// Texts and what stands in their place.
     pub(super) edits: &'static [(&'static str, &'static str)],
-    /// Where it is looked for first, as nextest selects it; then everywhere.
-    pub(super) first: &'static [&'static str],
+    /// Who is to catch it.
+    pub(super) by: By,
 }
 
-const UNIT: &[&str] = &["--lib"];
-const CHECKED: &[&str] = &["--test", "checked"];
-const CRASHES: &[&str] = &["--test", "crashes"];
-const FAILING: &[&str] = &["--test", "failing"];
-const RECOVERING: &[&str] = &["--test", "recovering"];
-const REFERENCE: &[&str] = &["--test", "reference"];
-const SUITE: &[&str] = &["--test", "conformance", "-E", "test(sqlite::)"];
-const SUITE_POSTGRES: &[&str] = &["--test", "conformance", "-E", "test(postgres::)"];
-const POSTGRES: &[&str] = &["--test", "postgres"];
-const WAL: &[&str] = &["--test", "wal"];
+/// Who is to catch a mutation.
+#[derive(Clone, Copy)]
+pub(super) enum By {
+    /// The ledger's own tests: first these, as nextest selects them, then all.
+    Tests(&'static [&'static str]),
+    /// The crash harness: these cells of its matrix, on this store.
+    Harness(&'static str, &'static str),
+}
 
+const UNIT: By = By::Tests(&["--lib"]);
+const CHECKED: By = By::Tests(&["--test", "checked"]);
+const CRASHES: By = By::Tests(&["--test", "crashes"]);
+const FAILING: By = By::Tests(&["--test", "failing"]);
+const RECOVERING: By = By::Tests(&["--test", "recovering"]);
+const REFERENCE: By = By::Tests(&["--test", "reference"]);
+const SUITE: By = By::Tests(&["--test", "conformance", "-E", "test(sqlite::)"]);
+const SUITE_POSTGRES: By = By::Tests(&["--test", "conformance", "-E", "test(postgres::)"]);
+const POSTGRES: By = By::Tests(&["--test", "postgres"]);
+const WAL: By = By::Tests(&["--test", "wal"]);
+
+/// `WHO "what is broken": "text" => "what stands in its place", ...;`
 macro_rules! mutations {
     ($($first:ident $name:literal: $($find:literal => $replace:literal),+;)*) => {
-        &[$(Mutation { name: $name, edits: &[$(($find, $replace)),+], first: $first }),*]
+        &[$(Mutation { name: $name, edits: &[$(($find, $replace)),+], by: $first }),*]
     };
 }
 
-pub(super) const MUTATIONS: &[Mutation] = mutations! {
+pub(super) use mutations;
+
+pub(super) const LEDGER: &[Mutation] = mutations! {
     // Boundaries.
     SUITE "answer before the commit":
         ".and_then(|()| self.store.commit())" => "",

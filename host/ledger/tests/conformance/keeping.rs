@@ -1,0 +1,122 @@
+//! Settled answers are kept for a while: with the settlement, within bounds,
+//! for their own execution.
+
+use std::time::Duration;
+
+use countersign_evidence::CallId;
+use countersign_ledger::{AnswerBounds, Clock as _, Kept, Ledger, Verdict};
+
+use crate::support::{
+    Fixture, Kept as Store, call, not_sent, refused, reserve, succeeded, unanswered, verify,
+};
+
+fn kept(fixture: &Fixture, text: &str, for_s: u64) -> Kept {
+    let keep = Duration::from_secs(for_s);
+    Kept {
+        bytes: text.as_bytes().to_vec(),
+        expires_us: fixture.clock.wall_us() + i64::try_from(keep.as_micros()).unwrap(),
+    }
+}
+
+/// What is kept of a call, as text.
+fn found(fixture: &Fixture, ledger: &Ledger, call: &str) -> Option<String> {
+    let call = CallId::new(call).unwrap();
+    let kept = ledger
+        .kept_answer(&call, fixture.clock.wall_us())
+        .wait()
+        .unwrap();
+    kept.map(|kept| String::from_utf8(kept.bytes).unwrap())
+}
+
+fn run(fixture: &Fixture, ledger: &Ledger, name: &str, answer: &str, for_s: u64) {
+    let token = reserve(ledger, &call(name, Some(name)));
+    let keep = Some(kept(fixture, answer, for_s));
+    ledger
+        .settle_keeping(token, succeeded(), keep)
+        .wait()
+        .unwrap();
+}
+
+pub fn an_answer_is_kept_with_its_settlement_until_its_time_is_up_and_through_a_restart(on: Store) {
+    let fixture = Fixture::on(on);
+    let ledger = fixture.open();
+    run(&fixture, &ledger, "a", "answer", 60);
+    assert_eq!(found(&fixture, &ledger, "a").as_deref(), Some("answer"));
+    assert_eq!(found(&fixture, &ledger, "b"), None);
+    let verdict = |name| {
+        let mut again = call(name, Some("a"));
+        again.earlier = None;
+        ledger.refuse(again.attempt(), None).wait().unwrap()
+    };
+    let replay = match verdict("again") {
+        Verdict::Refused(refused) => *refused,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(replay.code.as_str(), "replay");
+    assert!(replay.answer_until_us.is_some(), "a replay says so");
+    ledger.stop().unwrap();
+    drop(ledger);
+
+    let ledger = fixture.open();
+    assert_eq!(found(&fixture, &ledger, "a").as_deref(), Some("answer"));
+    fixture.clock.advance(Duration::from_secs(61));
+    assert_eq!(found(&fixture, &ledger, "a"), None);
+    let mut again = call("late", Some("a"));
+    again.earlier = None;
+    let replay = refused(ledger.refuse(again.attempt(), None).wait().unwrap());
+    assert_eq!(replay.answer_until_us, None);
+    verify(&ledger);
+}
+
+pub fn what_did_not_settle_with_an_answer_keeps_none(on: Store) {
+    let fixture = Fixture::on(on);
+    let ledger = fixture.open();
+    for (name, settlement) in [("a", not_sent()), ("b", unanswered())] {
+        let token = reserve(&ledger, &call(name, Some(name)));
+        let keep = Some(kept(&fixture, "answer", 60));
+        ledger
+            .settle_keeping(token, settlement, keep)
+            .wait()
+            .unwrap();
+        assert_eq!(found(&fixture, &ledger, name), None, "{name}");
+    }
+    verify(&ledger);
+}
+
+pub fn what_is_beyond_the_bounds_goes_the_first_to_expire_first(on: Store) {
+    let mut fixture = Fixture::on(on);
+    fixture.options.answers = AnswerBounds {
+        count: 3,
+        bytes: 100,
+    };
+    let ledger = fixture.open();
+    for (number, name) in (0..).zip(["a", "b", "c", "d"]) {
+        run(&fixture, &ledger, name, "1234567890", 600 + number);
+    }
+    assert_eq!(once_tidied(&fixture, &ledger, 3), "bcd");
+    run(&fixture, &ledger, "e", &"x".repeat(85), 700);
+    assert_eq!(once_tidied(&fixture, &ledger, 2), "de", "95 bytes of 100");
+    run(&fixture, &ledger, "f", &"x".repeat(101), 800);
+    assert_eq!(found(&fixture, &ledger, "f"), None, "one that never fits");
+    assert_eq!(once_tidied(&fixture, &ledger, 2), "de", "drops nobody");
+    verify(&ledger);
+}
+
+/// What is kept once no more than `most` are: what is beyond the bounds may go
+/// with the next groups, or with the next look at what is expired.
+fn once_tidied(fixture: &Fixture, ledger: &Ledger, most: usize) -> String {
+    let mut held = String::new();
+    for _ in 0..600 {
+        fixture.clock.advance(Duration::from_millis(500));
+        drop(ledger.checkpoint().wait());
+        let names = ["a", "b", "c", "d", "e", "f"].into_iter();
+        held = names
+            .filter(|name| found(fixture, ledger, name).is_some())
+            .collect();
+        if held.len() <= most {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    held
+}
