@@ -376,14 +376,23 @@ impl Gateway {
         Some(child.wait_with_output().unwrap())
     }
 
-    /// Whether everything can be exported right now.
-    #[must_use]
-    pub fn exports(&self) -> bool {
+    /// Exports everything into a bundle and answers its path, where that is
+    /// possible right now.
+    ///
+    /// # Errors
+    ///
+    /// What it said instead.
+    pub fn try_export(&self) -> Result<PathBuf, String> {
+        let bundle = self.folder().join("bundle.tar");
+        let _ = fs::remove_file(&bundle);
         let config = ["--config", "countersign.toml"];
-        let output = ["--output", "tried.tar"];
-        let export = [&["audit", "export"], &config[..], &output[..]].concat();
-        let _ = fs::remove_file(self.folder().join("tried.tar"));
-        self.run(&export).status.success()
+        let output = ["--output", "bundle.tar"];
+        let done = self.run(&[&["audit", "export"], &config[..], &output[..]].concat());
+        if done.status.success() {
+            Ok(bundle)
+        } else {
+            Err(said(&done))
+        }
     }
 
     /// Exports everything into a bundle and answers its path.
@@ -393,18 +402,7 @@ impl Gateway {
     /// When that fails.
     #[must_use]
     pub fn export(&self) -> PathBuf {
-        let bundle = self.folder().join("bundle.tar");
-        let _ = fs::remove_file(&bundle);
-        let done = self.run(&[
-            "audit",
-            "export",
-            "--config",
-            "countersign.toml",
-            "--output",
-            "bundle.tar",
-        ]);
-        assert!(done.status.success(), "{}", said(&done));
-        bundle
+        self.try_export().unwrap_or_else(|said| panic!("{said}"))
     }
 
     fn command(&self, arguments: &[&str]) -> Command {

@@ -395,12 +395,17 @@ impl World {
         let mut logs = BTreeMap::<String, Vec<Line>>::new();
         for replica in &self.replicas {
             // Right after a fault the readers' connections may be broken still.
-            let mut tries = 0..EXPORT_TRIES;
-            while !replica.gateway.exports() && tries.next().is_some() {
-                std::thread::sleep(Duration::from_millis(200));
-            }
+            let mut tries = 0;
+            let bundle = loop {
+                match replica.gateway.try_export() {
+                    Ok(bundle) => break bundle,
+                    Err(said) if tries >= EXPORT_TRIES => return Err(said),
+                    Err(_) => std::thread::sleep(Duration::from_millis(200)),
+                }
+                tries += 1;
+            };
             let mut own = BTreeMap::<String, Vec<Line>>::new();
-            for line in log::read(&replica.gateway.export())? {
+            for line in log::read(&bundle)? {
                 own.entry(line.log.clone()).or_default().push(line);
             }
             // Each replica's bundle holds the logs of all; the later one more of it.

@@ -21,11 +21,9 @@ const NEEDED: &[&str] = &[
     "wit",
 ];
 
-/// Copies what is needed of `from` to `to`, which it replaces.
+/// Makes `to` a copy of what is needed of `from`. What is the same already stays
+/// as it is, so that it is not built again.
 pub(super) fn tree(from: &Path, to: &Path) -> Outcome {
-    if to.exists() {
-        fs::remove_dir_all(to)?;
-    }
     fs::create_dir_all(to)?;
     for name in NEEDED {
         copy(&from.join(name), &to.join(name))?;
@@ -35,10 +33,23 @@ pub(super) fn tree(from: &Path, to: &Path) -> Outcome {
 
 fn copy(from: &Path, to: &Path) -> Outcome {
     if !from.is_dir() {
-        fs::copy(from, to)?;
+        if fs::read(from)? != fs::read(to).unwrap_or_default() {
+            fs::copy(from, to)?;
+        }
         return Ok(());
     }
     fs::create_dir_all(to)?;
+    for entry in fs::read_dir(to)? {
+        let entry = entry?;
+        if !from.join(entry.file_name()).exists() {
+            let path = entry.path();
+            if path.is_dir() {
+                fs::remove_dir_all(path)?;
+            } else {
+                fs::remove_file(path)?;
+            }
+        }
+    }
     for entry in fs::read_dir(from)? {
         let name = entry?.file_name();
         if name != "target" && name != "node_modules" {
