@@ -34,8 +34,10 @@ mod start;
 mod state;
 pub mod store;
 mod suppressed;
+mod tls;
 mod upstream;
 
 pub use answers::AnswersKeyError;
 pub use archive::Archive;
 pub use start::{Ended, Prepared, StartError, prepare};
+pub use tls::TlsError;

@@ -182,6 +182,8 @@ mod tests {
             burst: 2,
             sessions: 1,
             connections: 1,
+            connections_per_peer: 1,
+            head_timeout: Duration::ZERO,
             body_timeout: Duration::ZERO,
             drain: Duration::ZERO,
         }))

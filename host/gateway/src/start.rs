@@ -14,10 +14,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_engine::{CacheSettings, Engine, EngineError, Profiles, Settings};
-use countersign_evidence::LogId;
 use countersign_evidence::key::{SigningKey, VerifyingKey};
 use countersign_evidence::keyfile::{self, KeyFileError};
-use countersign_ledger::{AnswerBounds, Epochs, Ledger, LedgerError};
+use countersign_evidence::{Draft, LogId};
+use countersign_ledger::{AnswerBounds, Epochs, InForce, Ledger, LedgerError};
 use countersign_policy::{Bundle, PolicySet};
 use thiserror::Error;
 use tokio::net::TcpListener;
@@ -29,9 +29,10 @@ use crate::catalog::Catalog;
 use crate::config::{self, Config};
 use crate::environment::{Environment, NoRandomness, hex};
 use crate::export::Source;
+use crate::front::listener::{self, Bounds};
 use crate::front::tasks::{self, Observed};
-use crate::front::{Allowed, listener, router};
-use crate::identity::{Identities, Tokens, TokensError};
+use crate::front::{Allowed, router};
+use crate::identity::{Identities, IdentityError};
 use crate::limits::Limits;
 use crate::operator;
 use crate::rotation::{self, RotationError};
@@ -40,14 +41,15 @@ use crate::shutdown::Running;
 use crate::state::{Decisions, Gateway, Server, in_force};
 use crate::store::{self, StoreError};
 use crate::suppressed::Suppressed;
+use crate::tls::{self, TlsError};
 use crate::upstream::Upstream;
 
 /// How often counted attempts are written.
 const SUPPRESSED_EVERY: Duration = Duration::from_secs(10);
 /// How often tasks are looked for whose time is up.
 const TASKS_EVERY: Duration = Duration::from_secs(1);
-/// How often the token file is looked at.
-const TOKENS_EVERY: Duration = Duration::from_secs(1);
+/// How often the certificate is looked at.
+const CERTIFICATE_EVERY: Duration = Duration::from_secs(1);
 
 /// Why a gateway did not start.
 #[derive(Debug, Error)]
@@ -67,9 +69,12 @@ pub enum StartError {
     /// The policies do not hold.
     #[error(transparent)]
     Policies(#[from] countersign_policy::LoadError),
-    /// The token file cannot be used.
+    /// Agents cannot be told apart.
     #[error(transparent)]
-    Tokens(#[from] TokensError),
+    Identity(#[from] IdentityError),
+    /// TLS cannot be offered to agents.
+    #[error(transparent)]
+    Front(#[from] TlsError),
     /// The address cannot be listened on.
     #[error("cannot listen on {address}: {source}")]
     Listen {
@@ -140,6 +145,7 @@ pub struct Prepared {
     listener: TcpListener,
     address: SocketAddr,
     allowed: Allowed,
+    front: Option<Arc<tls::Front>>,
     operator: operator::Listening,
     source: Source,
     config: Config,
@@ -156,10 +162,9 @@ pub async fn prepare(config: Config, environment: Environment) -> Result<Prepare
         Some(folder) => Bundle::read(folder)?,
         None => Bundle::shipped(),
     })?);
-    let identities = match &config.identity {
-        config::Identity::Open => Identities::Open,
-        config::Identity::Tokens(path) => Identities::Tokens(Tokens::open(path.clone())?),
-    };
+    let identities = Arc::new(Identities::open(&config.identity, &environment).await?);
+    let front = config.tls.clone().map(tls::Front::open).transpose()?;
+    let front = front.map(Arc::new);
     let (hurry, hurried) = watch::channel(false);
     let servers = servers(&config.servers, &environment, &hurried)?;
 
@@ -192,7 +197,8 @@ pub async fn prepare(config: Config, environment: Environment) -> Result<Prepare
         tracing::error!("the ledger is older than its anchor: nothing is admitted");
         Epochs::default()
     } else {
-        first_entries(&ledger, &environment, &profiles, &policies).await?
+        let entries = in_force(&environment, &profiles, &policies, identities.aliases());
+        first_entries(&ledger, entries).await?
     };
 
     // prepare
@@ -226,6 +232,7 @@ pub async fn prepare(config: Config, environment: Environment) -> Result<Prepare
         listener,
         address,
         allowed,
+        front,
         operator,
         source,
         config,
@@ -233,6 +240,16 @@ pub async fn prepare(config: Config, environment: Environment) -> Result<Prepare
 }
 
 impl Prepared {
+    /// How agents speak to it: `http` or `https`.
+    #[must_use]
+    pub fn scheme(&self) -> &'static str {
+        if self.front.is_some() {
+            "https"
+        } else {
+            "http"
+        }
+    }
+
     /// Where agents are served; the port is the one that was taken.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
@@ -252,6 +269,7 @@ impl Prepared {
             gateway,
             listener,
             allowed,
+            front,
             operator,
             source,
             config,
@@ -261,7 +279,8 @@ impl Prepared {
         let agents = tokio::spawn(listener::serve(
             listener,
             router(Arc::clone(&gateway), allowed),
-            config.limits.connections,
+            Bounds::of(&config.limits),
+            front.clone(),
             draining.clone(),
         ));
         let operators = tokio::spawn(operator::serve(
@@ -270,7 +289,9 @@ impl Prepared {
             Arc::clone(&gateway),
             draining.clone(),
         ));
-        let chores = tokio::spawn(chores(Arc::clone(&gateway)));
+        let chores = tokio::spawn(chores(Arc::clone(&gateway), front));
+        let fresh = Arc::clone(&gateway.identities).chores(gateway.environment.clone());
+        let fresh = tokio::spawn(fresh);
         let failed = tokio::select! {
             () = stop => false,
             () = gateway.ledger.fatal() => true,
@@ -279,6 +300,7 @@ impl Prepared {
         let settled = gateway.running.end(config.limits.drain).await;
         let _ = agents.await;
         chores.abort();
+        fresh.abort();
         for server in gateway.servers.values() {
             server.upstream.close().await;
         }
@@ -374,24 +396,22 @@ fn key(
     Ok((key, verifying))
 }
 
-/// Says what started, under which profiles and policies.
+/// Says what started, and what it decides by.
 async fn first_entries(
     ledger: &Ledger,
-    environment: &Environment,
-    profiles: &Profiles,
-    policies: &PolicySet,
+    entries: Vec<(Draft, InForce)>,
 ) -> Result<Epochs, LedgerError> {
     let mut epochs = Epochs::default();
-    for (draft, in_force) in in_force(environment, profiles, policies) {
+    for (draft, in_force) in entries {
         (_, epochs) = ledger.append(draft, in_force).await?;
     }
     Ok(epochs)
 }
 
 /// What is done from time to time.
-async fn chores(gateway: Arc<Gateway>) {
+async fn chores(gateway: Arc<Gateway>, front: Option<Arc<tls::Front>>) {
     let mut suppressed = tokio::time::interval(SUPPRESSED_EVERY);
-    let mut tokens = tokio::time::interval(TOKENS_EVERY);
+    let mut certificate = tokio::time::interval(CERTIFICATE_EVERY);
     let mut overdue = tokio::time::interval(TASKS_EVERY);
     loop {
         tokio::select! {
@@ -399,13 +419,9 @@ async fn chores(gateway: Arc<Gateway>) {
                 gateway.suppressed.write(&gateway.ledger, gateway.environment.now()).await;
             }
             _ = overdue.tick() => tasks::end_overdue(&gateway).await,
-            _ = tokens.tick() => {
-                if let Identities::Tokens(tokens) = &gateway.identities {
-                    match tokens.refresh() {
-                        Ok(true) => tracing::info!("the token file was read again"),
-                        Ok(false) => {}
-                        Err(error) => tracing::error!("{error}; the grants stay as they were"),
-                    }
+            _ = certificate.tick() => {
+                if let Some(front) = &front {
+                    front.refresh();
                 }
             }
         }

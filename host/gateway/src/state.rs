@@ -6,6 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use countersign_canon::Digest;
 use countersign_engine::Profiles;
 use countersign_evidence::{Draft, Kind, ServerName};
+use countersign_identity::Aliases;
 use countersign_ledger::{Epochs, InForce, Ledger};
 use countersign_policy::PolicySet;
 
@@ -32,7 +33,7 @@ pub(crate) struct Gateway {
     /// How long a task may stay open.
     pub(crate) task_timeout: std::time::Duration,
     pub(crate) decisions: Decisions,
-    pub(crate) identities: Identities,
+    pub(crate) identities: Arc<Identities>,
     pub(crate) sessions: Sessions,
     pub(crate) limits: Arc<Limits>,
     pub(crate) required: Required,
@@ -90,6 +91,7 @@ pub(crate) fn in_force(
     environment: &Environment,
     profiles: &Profiles,
     policies: &PolicySet,
+    aliases: &Aliases,
 ) -> Vec<(Draft, InForce)> {
     let now = environment.now();
     let mut entries = vec![(Draft::new(Kind::Start, now), InForce::Unchanged)];
@@ -99,6 +101,12 @@ pub(crate) fn in_force(
         loaded.world = Some(profile.world().to_owned());
         loaded.component = Some(profile.component_digest());
         entries.push((loaded, InForce::Unchanged));
+    }
+    for (agent, before) in aliases.iter() {
+        let mut alias = Draft::new(Kind::Alias, now);
+        alias.agent = Some(agent.clone());
+        alias.agent_before = Some(before.clone());
+        entries.push((alias, InForce::Unchanged));
     }
     let mut loaded = Draft::new(Kind::PolicyLoaded, now);
     loaded.policy_digest = Some(policies.digest());
@@ -111,7 +119,8 @@ impl Gateway {
     /// The entries that say what this gateway decides by.
     pub(crate) fn in_force(&self) -> Vec<(Draft, InForce)> {
         let basis = self.decisions.current();
-        in_force(&self.environment, &self.profiles, &basis.policies)
+        let aliases = self.identities.aliases();
+        in_force(&self.environment, &self.profiles, &basis.policies, aliases)
     }
 
     /// The server of that name; without a name the only one there is.

@@ -21,6 +21,30 @@ pub enum ErrorCode {
     // The front: before anything was read.
     /// No credential, or one that names no agent.
     Unauthenticated,
+    /// The credential is not given once, in its header.
+    AuthorizationMalformed,
+    /// The token is none that a trusted issuer signed.
+    TokenInvalid,
+    /// The token has expired.
+    TokenExpired,
+    /// The token is not valid yet.
+    TokenNotYetValid,
+    /// The token was issued for another audience.
+    TokenAudience,
+    /// The token lacks a scope.
+    TokenScope,
+    /// The token is bound to a key whose possession was not proved.
+    ProofRequired,
+    /// The proof of possession does not hold.
+    ProofInvalid,
+    /// The proof of possession was used before.
+    ProofReplayed,
+    /// The proof of possession lacks a current nonce.
+    ProofNonce,
+    /// The client certificate names no workload.
+    ClientCertificate,
+    /// The issuer's keys are not at hand.
+    IssuerUnavailable,
     /// The `Host` header is not one that the gateway answers to.
     HostNotAllowed,
     /// The `Origin` header is not one that may call the gateway.
@@ -131,6 +155,18 @@ impl ErrorCode {
         match self {
             Self::NotAdmitted(code) => code.as_str(),
             Self::Unauthenticated => "unauthenticated",
+            Self::AuthorizationMalformed => "authorization-malformed",
+            Self::TokenInvalid => "token-invalid",
+            Self::TokenExpired => "token-expired",
+            Self::TokenNotYetValid => "token-not-yet-valid",
+            Self::TokenAudience => "token-audience",
+            Self::TokenScope => "token-scope",
+            Self::ProofRequired => "proof-required",
+            Self::ProofInvalid => "proof-invalid",
+            Self::ProofReplayed => "proof-replayed",
+            Self::ProofNonce => "proof-nonce",
+            Self::ClientCertificate => "client-certificate",
+            Self::IssuerUnavailable => "issuer-unavailable",
             Self::HostNotAllowed => "host-not-allowed",
             Self::OriginNotAllowed => "origin-not-allowed",
             Self::UnknownServer => "unknown-server",
@@ -231,6 +267,19 @@ impl ErrorCode {
             Self::OutcomeUnknown => -31081,
             Self::SettlementFailed => -31082,
             Self::Internal => -31090,
+
+            Self::AuthorizationMalformed => -31100,
+            Self::TokenInvalid => -31101,
+            Self::TokenExpired => -31102,
+            Self::TokenNotYetValid => -31103,
+            Self::TokenAudience => -31104,
+            Self::TokenScope => -31105,
+            Self::ProofRequired => -31106,
+            Self::ProofInvalid => -31107,
+            Self::ProofReplayed => -31108,
+            Self::ProofNonce => -31109,
+            Self::ClientCertificate => -31110,
+            Self::IssuerUnavailable => -31111,
         }
     }
 
@@ -257,8 +306,21 @@ impl ErrorCode {
             | Self::MissingMeta
             | Self::SessionRequired
             | Self::UnsolicitedReply => StatusCode::BAD_REQUEST,
-            Self::Unauthenticated => StatusCode::UNAUTHORIZED,
-            Self::HostNotAllowed | Self::OriginNotAllowed => StatusCode::FORBIDDEN,
+            Self::AuthorizationMalformed => StatusCode::BAD_REQUEST,
+            Self::Unauthenticated
+            | Self::TokenInvalid
+            | Self::TokenExpired
+            | Self::TokenNotYetValid
+            | Self::TokenAudience
+            | Self::ProofRequired
+            | Self::ProofInvalid
+            | Self::ProofReplayed
+            | Self::ProofNonce
+            | Self::ClientCertificate => StatusCode::UNAUTHORIZED,
+            Self::HostNotAllowed | Self::OriginNotAllowed | Self::TokenScope => {
+                StatusCode::FORBIDDEN
+            }
+            Self::IssuerUnavailable => StatusCode::SERVICE_UNAVAILABLE,
             Self::UnknownServer | Self::UnknownSession => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::NotAcceptable => StatusCode::NOT_ACCEPTABLE,
@@ -277,6 +339,22 @@ impl ErrorCode {
         match self {
             Self::NotAdmitted(_) => "the message is not admitted",
             Self::Unauthenticated => "no credential that names an agent",
+            Self::AuthorizationMalformed => "the credential must be given once, in its header",
+            Self::TokenInvalid => "the token is none that a trusted issuer signed",
+            Self::TokenExpired => "the token has expired",
+            Self::TokenNotYetValid => "the token is not valid yet",
+            Self::TokenAudience => "the token was issued for another audience",
+            Self::TokenScope => "the token lacks a scope that this resource needs",
+            Self::ProofRequired => "the token is bound to a key, and its possession was not proved",
+            Self::ProofInvalid => "the proof of possession does not hold for this request",
+            Self::ProofReplayed => "the proof of possession was used before",
+            Self::ProofNonce => {
+                "the proof of possession needs the nonce that comes with this answer"
+            }
+            Self::ClientCertificate => {
+                "the client certificate names no workload of this trust domain"
+            }
+            Self::IssuerUnavailable => "the issuer's keys are not at hand",
             Self::HostNotAllowed => "the `Host` header is not allowed",
             Self::OriginNotAllowed => "the `Origin` header is not allowed",
             Self::UnknownServer => "no server is configured under this path",
@@ -340,8 +418,20 @@ pub const fn refused_as(classification: Classification) -> Option<ErrorCode> {
     }
 }
 
-const OWN: [ErrorCode; 44] = [
+const OWN: [ErrorCode; 56] = [
     ErrorCode::Unauthenticated,
+    ErrorCode::AuthorizationMalformed,
+    ErrorCode::TokenInvalid,
+    ErrorCode::TokenExpired,
+    ErrorCode::TokenNotYetValid,
+    ErrorCode::TokenAudience,
+    ErrorCode::TokenScope,
+    ErrorCode::ProofRequired,
+    ErrorCode::ProofInvalid,
+    ErrorCode::ProofReplayed,
+    ErrorCode::ProofNonce,
+    ErrorCode::ClientCertificate,
+    ErrorCode::IssuerUnavailable,
     ErrorCode::HostNotAllowed,
     ErrorCode::OriginNotAllowed,
     ErrorCode::UnknownServer,

@@ -72,7 +72,8 @@ async fn serve(config: Config) -> Result<Status, Failure> {
     let prepared = prepare(config, Environment::system())
         .await
         .map_err(|error| failed(&error))?;
-    announce(&format!("listening on http://{}\n", prepared.address()))?;
+    let (scheme, address) = (prepared.scheme(), prepared.address());
+    announce(&format!("listening on {scheme}://{address}\n"))?;
     announce(&format!("log key {}\n", prepared.verifying_key()))?;
     let stop = async {
         tokio::select! {

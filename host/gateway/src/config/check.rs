@@ -1,21 +1,21 @@
 //! From the shape of the file to types that are valid.
 
 use std::collections::BTreeSet;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::identity::Resource;
 use countersign_evidence::ServerName;
 use countersign_mcp::Revision;
 use http::{HeaderName, HeaderValue, Uri};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 
+use super::identity::{Around, identity};
 use super::store::store;
-use super::{
-    Answers, Config, ConfigError, Identity, Limits, Profiles, Required, Secret, Server, Store,
-};
-use super::{Transport, file};
+use super::{Answers, Config, ConfigError, Limits, Profiles, Required, Secret, Server, Store};
+use super::{Tls, Transport, file};
 
 pub(super) type Checked<T> = Result<T, ConfigError>;
 
@@ -25,6 +25,15 @@ pub(super) fn config(file: file::File, folder: &Path) -> Checked<Config> {
             .help("write an IP address and a port, like `127.0.0.1:7400`")
     })?;
     let store = store(file.store, folder)?;
+    let around = Around {
+        listen: listen.ip(),
+        folder,
+        certificates: file.tls.as_ref().is_some_and(|tls| tls.client_ca.is_some()),
+    };
+    let identity = identity(file.identity, &around)?;
+    // Where tokens name workloads a certificate is something that may be shown.
+    let client_required = identity.tokens.is_none() && identity.issuers.is_empty();
+    let outside = identity.resource.as_ref().and_then(Resource::host);
     Ok(Config {
         answers: answers(&file.executions, &file.limits, &store, folder),
         listen,
@@ -32,9 +41,16 @@ pub(super) fn config(file: file::File, folder: &Path) -> Checked<Config> {
             .hosts
             .iter()
             .map(|host| host.to_ascii_lowercase())
+            .chain(outside)
             .collect(),
         origins: file.origins,
-        identity: identity(file.identity, listen.ip(), folder)?,
+        tls: file.tls.map(|tls| Tls {
+            certificate: folder.join(tls.certificate),
+            key: folder.join(tls.key),
+            client_ca: tls.client_ca.map(|path| folder.join(path)),
+            client_required,
+        }),
+        identity,
         store,
         policies: file.policy.folder.map(|path| folder.join(path)),
         profiles: profiles(file.profile, folder)?,
@@ -46,20 +62,6 @@ pub(super) fn config(file: file::File, folder: &Path) -> Checked<Config> {
         limits: limits(&file.limits)?,
         servers: servers(file.servers, folder)?,
     })
-}
-
-fn identity(identity: file::Identity, listen: IpAddr, folder: &Path) -> Checked<Identity> {
-    match (identity.mode, identity.tokens) {
-        (file::Mode::Tokens, Some(path)) => Ok(Identity::Tokens(folder.join(path))),
-        (file::Mode::Tokens, None) => Err(ConfigError::new("`identity.tokens` is missing")
-            .help("name the file that `countersign agent add` writes")),
-        (file::Mode::Open, Some(_)) => Err(ConfigError::new(
-            "`identity.tokens` means nothing in mode `open`",
-        )),
-        (file::Mode::Open, None) if listen.is_loopback() => Ok(Identity::Open),
-        (file::Mode::Open, None) => Err(ConfigError::new("mode `open` listens on loopback only")
-            .help("listen on 127.0.0.1, or use mode `tokens`")),
-    }
 }
 
 fn profiles(profile: file::Profile, folder: &Path) -> Checked<Profiles> {
@@ -120,6 +122,7 @@ fn limits(given: &file::Limits) -> Checked<Limits> {
         value => Ok(value.unwrap_or(default)),
     };
     let ms = |value: Option<u64>, default| Duration::from_millis(value.unwrap_or(default));
+    let connections = at_least_one("connections", given.connections, 4_096)?;
     Ok(Limits {
         calls: at_least_one("calls", given.calls, 1_024)?,
         calls_per_server: at_least_one("calls_per_server", given.calls_per_server, 128)?,
@@ -127,8 +130,14 @@ fn limits(given: &file::Limits) -> Checked<Limits> {
         requests_per_second: rate("requests_per_second", given.requests_per_second, 500)?,
         burst: rate("burst", given.burst, 1_000)?,
         sessions: at_least_one("sessions", given.sessions, 10_000)?,
-        connections: at_least_one("connections", given.connections, 4_096)?,
+        connections,
+        connections_per_peer: at_least_one(
+            "connections_per_peer",
+            given.connections_per_peer,
+            connections.div_ceil(4),
+        )?,
         task_timeout: ms(given.task_timeout_ms, 86_400_000),
+        head_timeout: ms(given.head_timeout_ms, 15_000),
         body_timeout: ms(given.body_timeout_ms, 30_000),
         drain: ms(given.drain_ms, 30_000),
     })
@@ -217,7 +226,10 @@ fn transport(given: file::Server, name: &ServerName, folder: &Path) -> Checked<T
                     return Err(fault("`ca_file` means nothing without TLS")
                         .help("write an `https` URL, or leave it out"));
                 }
-                Some(path) => Some(roots(&folder.join(path), name)?),
+                Some(path) => {
+                    let roots = certificates(&folder.join(path), "ca_file");
+                    Some(roots.map_err(|error| fault(error.message()))?)
+                }
                 None => None,
             };
             Ok(Transport::Http {
@@ -300,13 +312,8 @@ fn bearer(path: &Path, server: &ServerName) -> Checked<(HeaderName, HeaderValue)
 }
 
 /// The certificates of a PEM file, at least one.
-fn roots(path: &Path, server: &ServerName) -> Checked<Vec<CertificateDer<'static>>> {
-    let fault = |what: &str| {
-        ConfigError::new(format!(
-            "server `{server}`: `ca_file` `{}` {what}",
-            path.display()
-        ))
-    };
+pub(super) fn certificates(path: &Path, key: &str) -> Checked<Vec<CertificateDer<'static>>> {
+    let fault = |what: &str| ConfigError::new(format!("`{key}` `{}` {what}", path.display()));
     let text = std::fs::read(path).map_err(|source| ConfigError::unreadable(path, &source))?;
     let certificates = CertificateDer::pem_slice_iter(&text).collect::<Result<Vec<_>, _>>();
     match certificates {

@@ -1,9 +1,12 @@
 //! The shape of the configuration file; every key that there is stands here.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 
-use serde::Deserialize;
+use serde::de::value::SeqAccessDeserializer;
+use serde::de::{self, IntoDeserializer as _, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -15,6 +18,7 @@ pub(super) struct File {
     #[serde(default)]
     pub(super) origins: Vec<String>,
     pub(super) identity: Identity,
+    pub(super) tls: Option<Tls>,
     #[serde(default)]
     pub(super) store: Store,
     #[serde(default)]
@@ -36,15 +40,130 @@ fn listen() -> String {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Identity {
-    pub(super) mode: Mode,
+    #[serde(deserialize_with = "modes")]
+    pub(super) mode: Vec<Mode>,
     pub(super) tokens: Option<PathBuf>,
+    pub(super) resource: Option<String>,
+    pub(super) trust_domain: Option<String>,
+    #[serde(default)]
+    pub(super) scopes: Vec<String>,
+    #[serde(default)]
+    pub(super) bound_only: bool,
+    #[serde(default)]
+    pub(super) proofs: Proofs,
+    #[serde(default, rename = "issuer")]
+    pub(super) issuers: Vec<Issuer>,
+    #[serde(default, rename = "alias")]
+    pub(super) aliases: Vec<Alias>,
 }
 
-#[derive(Clone, Copy, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Mode {
     Open,
     Tokens,
+    Jwt,
+    Mtls,
+}
+
+impl Mode {
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Tokens => "tokens",
+            Self::Jwt => "jwt",
+            Self::Mtls => "mtls",
+        }
+    }
+
+    /// What the mode does not work without.
+    pub(super) const fn needs(self) -> &'static str {
+        match self {
+            Self::Open => "nothing",
+            Self::Tokens => "name the file that `countersign agent add` writes",
+            Self::Jwt => {
+                "name the gateway's own URL in `resource`, and who issues tokens for it in `[[identity.issuer]]`"
+            }
+            Self::Mtls => "name the trust domain of your workloads, like `example.org`",
+        }
+    }
+}
+
+/// One mode, or a list of them.
+fn modes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Mode>, D::Error> {
+    struct OneOrMany;
+
+    impl<'de> Visitor<'de> for OneOrMany {
+        type Value = Vec<Mode>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a mode or a list of modes")
+        }
+
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+            Ok(vec![Mode::deserialize(text.into_deserializer())?])
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
+            Vec::deserialize(SeqAccessDeserializer::new(list))
+        }
+    }
+
+    deserializer.deserialize_any(OneOrMany)
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Proofs {
+    #[serde(default)]
+    pub(super) algorithms: Vec<String>,
+    pub(super) age_s: Option<u64>,
+    pub(super) skew_s: Option<u64>,
+    #[serde(default)]
+    pub(super) nonces: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Issuer {
+    pub(super) name: String,
+    pub(super) jwks_file: Option<PathBuf>,
+    pub(super) jwks_url: Option<String>,
+    pub(super) ca_file: Option<PathBuf>,
+    pub(super) refresh_s: Option<u64>,
+    pub(super) keep_s: Option<u64>,
+    #[serde(default)]
+    pub(super) algorithms: Vec<String>,
+    #[serde(default)]
+    pub(super) audiences: Vec<String>,
+    pub(super) subject_claim: Option<String>,
+    pub(super) user_claim: Option<String>,
+    pub(super) authority_claim: Option<String>,
+    pub(super) skew_s: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Alias {
+    pub(super) from: Workload,
+    pub(super) to: Workload,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Workload {
+    pub(super) method: String,
+    #[serde(default)]
+    pub(super) issuer: String,
+    pub(super) subject: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Tls {
+    pub(super) certificate: PathBuf,
+    pub(super) key: PathBuf,
+    pub(super) client_ca: Option<PathBuf>,
 }
 
 #[derive(Default, Deserialize)]
@@ -123,10 +242,12 @@ pub(super) struct Limits {
     pub(super) burst: Option<u32>,
     pub(super) sessions: Option<usize>,
     pub(super) connections: Option<usize>,
+    pub(super) connections_per_peer: Option<usize>,
     pub(super) answers: Option<u64>,
     pub(super) answers_bytes: Option<u64>,
     pub(super) answer_bytes: Option<usize>,
     pub(super) task_timeout_ms: Option<u64>,
+    pub(super) head_timeout_ms: Option<u64>,
     pub(super) body_timeout_ms: Option<u64>,
     pub(super) drain_ms: Option<u64>,
 }

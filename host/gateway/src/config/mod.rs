@@ -7,6 +7,7 @@
 mod check;
 mod error;
 mod file;
+mod identity;
 mod store;
 mod suggest;
 
@@ -16,11 +17,13 @@ use std::time::Duration;
 
 use countersign_canon::{Digest, ProfileId};
 use countersign_evidence::{LogId, ServerName};
+use countersign_identity::{Aliases, ProofRules, TrustDomain};
 use countersign_ledger::DatabaseUrl;
 use countersign_mcp::Revision;
 use http::{HeaderName, HeaderValue, Uri};
 use rustls::pki_types::CertificateDer;
 
+use crate::identity::Resource;
 pub use error::ConfigError;
 
 /// A valid configuration.
@@ -36,6 +39,8 @@ pub struct Config {
     pub origins: Vec<String>,
     /// How agents are told apart.
     pub identity: Identity,
+    /// TLS towards agents; without it, plain HTTP.
+    pub tls: Option<Tls>,
     /// Where the ledger lives.
     pub store: Store,
     /// The folder of policies; without it the shipped ones decide.
@@ -54,11 +59,71 @@ pub struct Config {
 
 /// How agents are told apart.
 #[derive(Clone, Debug)]
-pub enum Identity {
-    /// Everyone is the agent `open`; only on loopback.
-    Open,
+pub struct Identity {
+    /// Everyone is the agent `open`; only on loopback, and then alone.
+    pub open: bool,
     /// Bearer tokens, whose hashes stand in a file.
-    Tokens(PathBuf),
+    pub tokens: Option<PathBuf>,
+    /// Who issues tokens that are taken.
+    pub issuers: Vec<Issuer>,
+    /// What proofs of possession must be like.
+    pub proofs: Proofs,
+    /// Whose certificates name workloads.
+    pub trust_domain: Option<TrustDomain>,
+    /// Workloads that are one.
+    pub aliases: Aliases,
+    pub(crate) resource: Option<Resource>,
+}
+
+/// Who issues tokens, and where its keys are.
+#[derive(Clone, Debug)]
+pub struct Issuer {
+    /// What its tokens must be like.
+    pub issuer: countersign_identity::Issuer,
+    /// Where its keys are.
+    pub keys: Keys,
+}
+
+/// Where an issuer's keys are.
+#[derive(Clone, Debug)]
+pub enum Keys {
+    /// In a file, which is read again when it has changed.
+    File(PathBuf),
+    /// At a URL.
+    Url {
+        /// `https`, or `http` on loopback.
+        url: Uri,
+        /// The certificates that its own must go back to; none for those that
+        /// the system trusts.
+        roots: Option<Vec<CertificateDer<'static>>>,
+        /// How often it is asked; at least every 10 s.
+        refresh: Duration,
+        /// How long what it gave last is used while it cannot be reached.
+        keep: Duration,
+    },
+}
+
+/// What proofs of possession must be like.
+#[derive(Clone, Debug)]
+pub struct Proofs {
+    /// Algorithms, age and skew.
+    pub rules: ProofRules,
+    /// Whether each has a nonce of the gateway's.
+    pub nonces: bool,
+}
+
+/// TLS towards agents. The files are read again when they have changed.
+#[derive(Clone, Debug)]
+pub struct Tls {
+    /// The certificate with its chain, PEM.
+    pub certificate: PathBuf,
+    /// Its key, PEM.
+    pub key: PathBuf,
+    /// The authorities of clients' certificates, PEM; without them no client is
+    /// asked for one.
+    pub client_ca: Option<PathBuf>,
+    /// Whether a client without a certificate is turned away at once.
+    pub client_required: bool,
 }
 
 /// Where the ledger lives.
@@ -167,8 +232,12 @@ pub struct Limits {
     pub sessions: usize,
     /// Connections open at once.
     pub connections: usize,
+    /// Of these, from one address.
+    pub connections_per_peer: usize,
     /// How long a task may stay open, from its call on.
     pub task_timeout: Duration,
+    /// How long a handshake, or the head of a request, may take to arrive.
+    pub head_timeout: Duration,
     /// How long a body may take to arrive.
     pub body_timeout: Duration,
     /// How long calls in flight may take to end at shutdown.

@@ -1,42 +1,117 @@
 //! Connections of agents: accepted, bounded, and ended in good order.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio_rustls::TlsAcceptor;
 
-/// How long a client may take to send the head of a request.
-const HEAD: Duration = Duration::from_secs(15);
+use crate::config;
+use crate::identity::Peer;
+use crate::tls;
+
 /// The head of a request, in bytes.
 const MOST_HEAD: usize = 65_536;
+/// How many headers it may have.
+const MOST_HEADERS: usize = 100;
 /// How long answers may take to reach their clients once all calls have ended.
 const FLUSH: Duration = Duration::from_secs(2);
 /// How long to wait after accepting has failed, for want of file handles say.
 const PAUSE: Duration = Duration::from_millis(50);
+
+/// How many connections there may be, and how slow their clients.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    connections: usize,
+    per_peer: usize,
+    head: Duration,
+}
+
+impl Bounds {
+    pub(crate) fn of(limits: &config::Limits) -> Self {
+        Self {
+            connections: limits.connections,
+            per_peer: limits.connections_per_peer,
+            head: limits.head_timeout,
+        }
+    }
+}
+
+/// Connections by the address that they come from.
+#[derive(Debug, Default)]
+struct Peers(Mutex<HashMap<IpAddr, usize>>);
+
+/// A connection's place, in all and among those of its peer.
+struct Place {
+    peers: Arc<Peers>,
+    address: IpAddr,
+    _all: OwnedSemaphorePermit,
+}
+
+impl Peers {
+    /// Counts a connection in; none where its peer has all that it may have.
+    fn enter(
+        self: &Arc<Self>,
+        address: IpAddr,
+        most: usize,
+        all: OwnedSemaphorePermit,
+    ) -> Option<Place> {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = counts.entry(address).or_default();
+        if *count >= most {
+            return None;
+        }
+        *count += 1;
+        Some(Place {
+            peers: Arc::clone(self),
+            address,
+            _all: all,
+        })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut counts = self.peers.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = counts.get_mut(&self.address) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                counts.remove(&self.address);
+            }
+        }
+    }
+}
 
 /// Serves until `draining` says otherwise; then each connection ends after the
 /// request that it is at.
 pub(crate) async fn serve(
     listener: TcpListener,
     router: Router,
-    most: usize,
+    bounds: Bounds,
+    front: Option<Arc<tls::Front>>,
     draining: watch::Receiver<bool>,
 ) {
-    let places = Arc::new(Semaphore::new(most));
+    let places = Arc::new(Semaphore::new(bounds.connections));
+    let peers = Arc::new(Peers::default());
     let mut stop = draining.clone();
     loop {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else {
             return;
         };
-        let stream = tokio::select! {
+        let (stream, address) = tokio::select! {
             () = begun(&mut stop) => break,
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => stream,
+                Ok((stream, address)) => (stream, address.ip()),
                 Err(error) => {
                     tracing::warn!("a connection could not be accepted: {error}");
                     tokio::time::sleep(PAUSE).await;
@@ -44,25 +119,73 @@ pub(crate) async fn serve(
                 }
             },
         };
+        let Some(place) = peers.enter(address, bounds.per_peer, place) else {
+            // Closed without a word: nothing was read that could be answered.
+            tracing::debug!(%address, "too many connections of one peer");
+            continue;
+        };
         let (router, draining) = (router.clone(), draining.clone());
+        let tls = front.as_ref().map(|front| front.current());
         tokio::spawn(async move {
-            connection(stream, router, draining).await;
+            let _ = stream.set_nodelay(true);
+            match tls {
+                None => connection(stream, Peer::default(), router, bounds, draining).await,
+                Some(config) => {
+                    secured(stream, config, router, bounds, draining).await;
+                }
+            }
             drop(place);
         });
     }
     drop(listener);
-    let all = u32::try_from(most).unwrap_or(u32::MAX);
+    let all = u32::try_from(bounds.connections).unwrap_or(u32::MAX);
     // Whoever keeps a connection open past this is not waited for.
     let _ = tokio::time::timeout(FLUSH, places.acquire_many(all)).await;
 }
 
-async fn connection(stream: TcpStream, router: Router, mut draining: watch::Receiver<bool>) {
-    let _ = stream.set_nodelay(true);
+/// Shakes hands, in the time that a request's head may take.
+async fn secured(
+    stream: TcpStream,
+    config: Arc<rustls::ServerConfig>,
+    router: Router,
+    bounds: Bounds,
+    draining: watch::Receiver<bool>,
+) {
+    let shaken = TlsAcceptor::from(config).accept(stream);
+    match tokio::time::timeout(bounds.head, shaken).await {
+        Ok(Ok(stream)) => {
+            let (_, session) = stream.get_ref();
+            let leaf = session.peer_certificates().and_then(<[_]>::first);
+            let peer = Peer {
+                certificate: leaf.map(|leaf| Arc::from(leaf.as_ref())),
+            };
+            connection(stream, peer, router, bounds, draining).await;
+        }
+        Ok(Err(error)) => tracing::debug!("a handshake failed: {error}"),
+        Err(_) => tracing::debug!("a handshake took too long"),
+    }
+}
+
+async fn connection<S>(
+    stream: S,
+    peer: Peer,
+    router: Router,
+    bounds: Bounds,
+    mut draining: watch::Receiver<bool>,
+) where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let router = TowerToHyperService::new(router);
+    let service = service_fn(move |mut request: http::Request<Incoming>| {
+        request.extensions_mut().insert(peer.clone());
+        router.call(request)
+    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEAD)
+        .header_read_timeout(bounds.head)
         .max_buf_size(MOST_HEAD)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+        .max_headers(MOST_HEADERS)
+        .serve_connection(TokioIo::new(stream), service);
     let mut connection = std::pin::pin!(connection);
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,

@@ -5,6 +5,7 @@
 
 mod accept;
 mod body;
+mod caller;
 mod fetch;
 mod guard;
 pub(crate) mod listener;
@@ -23,6 +24,7 @@ use axum::routing::{any, get};
 use countersign_mcp::{ErrorCode, Headers, Problem, Revision};
 use http::{HeaderValue, Method, StatusCode, header};
 
+use crate::identity;
 use crate::state::Gateway;
 pub(crate) use guard::Allowed;
 
@@ -31,6 +33,12 @@ pub(crate) fn router(gateway: Arc<Gateway>, allowed: Allowed) -> Router {
     Router::new()
         .route("/mcp", any(only))
         .route("/mcp/{server}", any(named))
+        .route("/.well-known/oauth-protected-resource", get(metadata))
+        .route("/.well-known/oauth-protected-resource/mcp", get(metadata))
+        .route(
+            "/.well-known/oauth-protected-resource/mcp/{server}",
+            get(metadata_of),
+        )
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .with_state(gateway)
@@ -52,18 +60,29 @@ async fn named(
 async fn mcp(gateway: Arc<Gateway>, server: Option<String>, request: Request) -> Response {
     match *request.method() {
         Method::POST => post::post(gateway, server.as_deref(), request).await,
-        Method::DELETE => delete(&gateway, server.as_deref(), &request),
+        Method::DELETE => delete(&gateway, server.as_deref(), request).await,
         // No stream of the server's own is offered, as a 405 says.
         _ => not_allowed(),
     }
 }
 
+async fn metadata(State(gateway): State<Arc<Gateway>>) -> Response {
+    caller::metadata(&gateway, None)
+}
+
+async fn metadata_of(State(gateway): State<Arc<Gateway>>, Path(server): Path<String>) -> Response {
+    caller::metadata(&gateway, Some(&server))
+}
+
 /// Ends a session.
-fn delete(gateway: &Gateway, server: Option<&str>, request: &Request) -> Response {
-    let Ok(agent) = gateway.identities.authenticate(request.headers()) else {
-        return unauthenticated();
+async fn delete(gateway: &Gateway, server: Option<&str>, request: Request) -> Response {
+    let (head, _) = request.into_parts();
+    let presented = identity::Request::of(&head.method, &head.uri, &head.headers, &head.extensions);
+    let agent = match caller::authenticate(gateway, presented).await {
+        Ok(principal) => principal.agent,
+        Err(refused) => return *refused,
     };
-    let Ok(headers) = Headers::read(request.headers()) else {
+    let Ok(headers) = Headers::read(&head.headers) else {
         return respond::problem(&Problem::new(ErrorCode::HeaderMismatch));
     };
     if headers
@@ -99,14 +118,6 @@ fn not_allowed() -> Response {
     response
         .headers_mut()
         .insert(header::ALLOW, HeaderValue::from_static("POST, DELETE"));
-    response
-}
-
-fn unauthenticated() -> Response {
-    let mut response = respond::problem(&Problem::new(ErrorCode::Unauthenticated));
-    response
-        .headers_mut()
-        .insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     response
 }
 

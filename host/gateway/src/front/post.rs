@@ -14,6 +14,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use countersign_canon::{Admitted, Call, Code, Document, Id, Limits, Notification, Refusal};
 use countersign_evidence::{Agent, Draft, ExecutionId, Kind, RefusalCode, WorkflowId};
+use countersign_identity::Principal;
 use countersign_ledger::InForce;
 use countersign_mcp::client::{Mirrored, REPLY};
 use countersign_mcp::conformity::{self, MessageFacts};
@@ -21,8 +22,9 @@ use countersign_mcp::{ErrorCode, HeaderFault, Headers, Problem, Revision};
 use http::StatusCode;
 
 use super::accept::Accepts;
-use super::{body, methods, respond, unauthenticated};
+use super::{body, caller, methods, respond};
 use crate::delivery;
+use crate::identity;
 use crate::pipeline::{self, Arrival, Attempt, Bound, admit::admit, fault, interpret};
 use crate::pipeline::{unread, unread_because};
 use crate::session::Claim;
@@ -34,13 +36,15 @@ pub(super) async fn post(
     request: Request,
 ) -> Response {
     let (head, body) = request.into_parts();
-    let Ok(agent) = gateway.identities.authenticate(&head.headers) else {
-        return unauthenticated();
+    let presented = identity::Request::of(&head.method, &head.uri, &head.headers, &head.extensions);
+    let principal = match caller::authenticate(&gateway, presented).await {
+        Ok(principal) => principal,
+        Err(refused) => return *refused,
     };
-    if let Some(refused) = throttled(&gateway, &agent) {
+    if let Some(refused) = throttled(&gateway, &principal.agent) {
         return refused;
     }
-    let arrival = match arrive(&gateway, agent, server).await {
+    let arrival = match arrive(&gateway, principal, server).await {
         Ok(arrival) => arrival,
         Err(refused) => return refused,
     };
@@ -111,9 +115,10 @@ fn throttled(gateway: &Gateway, agent: &Agent) -> Option<Response> {
 /// Names the attempt and finds its server.
 async fn arrive(
     gateway: &Gateway,
-    agent: Agent,
+    principal: Principal,
     server: Option<&str>,
 ) -> Result<Arrival, Response> {
+    let Principal { agent, facts, .. } = principal;
     let Ok(call_id) = gateway.environment.call_id() else {
         return Err(respond::problem(&Problem::new(ErrorCode::Internal)));
     };
@@ -122,6 +127,8 @@ async fn arrive(
         let mut draft = Draft::new(Kind::Refusal, at);
         draft.call_id = Some(call_id);
         draft.agent = Some(agent.clone());
+        draft.represented_user = facts.represented_user;
+        draft.authority = facts.authority;
         draft.refusal = RefusalCode::new(ErrorCode::UnknownServer.as_str()).ok();
         if gateway
             .ledger
@@ -138,6 +145,7 @@ async fn arrive(
     Ok(Arrival {
         call_id,
         agent,
+        facts,
         server,
         session: None,
         revision: None,

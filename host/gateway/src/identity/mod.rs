@@ -1,218 +1,253 @@
 //! Who is calling. Only what authentication establishes is an agent; nothing
 //! that a caller writes into a message ever is (`docs/spec/protocol.md` §2).
+//!
+//! `credential` finds the one credential of a request, `file`, `issuers` and
+//! `proofs` say what it is worth, `metadata` and `challenge` tell a client where
+//! to get one. What a token, a proof or a certificate means is asked of
+//! `countersign_identity`; here is what needs files, a network or a clock.
 
+mod challenge;
+mod credential;
+mod fetch;
+mod file;
+mod issuers;
+mod keys;
+mod metadata;
+mod proofs;
 mod tokens;
 
-use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
-use std::time::SystemTime;
+use std::sync::Arc;
+use std::time::Duration;
 
 use countersign_evidence::Agent;
-use http::HeaderMap;
-use http::header::AUTHORIZATION;
-use thiserror::Error;
+use countersign_identity::{
+    Aliases, Fault, Principal, Refusal, Svid, TrustDomain, Verified, thumbprint,
+};
 
+use crate::config;
+use crate::environment::{Environment, NoRandomness};
+
+pub(crate) use challenge::challenge;
+pub(crate) use credential::{Peer, Request};
+pub use file::{Tokens, TokensError};
+pub use keys::KeysError;
+pub(crate) use metadata::Resource;
 pub use tokens::{Grant, MalformedTokens, Token, TokenFile};
 
+use credential::{Credential, Scheme};
+use issuers::Issuers;
+use proofs::Proofs;
+
+/// What begins every token of a token file.
+const OF_A_FILE: &str = "csgn_";
+/// How often files and keys are looked at.
+const CHORES_EVERY: Duration = Duration::from_secs(1);
+
 /// How the gateway tells agents apart.
-#[derive(Clone, Debug)]
-pub enum Identities {
-    /// Everyone is one agent. Only for loopback.
-    Open,
-    /// Bearer tokens from a file.
-    Tokens(Tokens),
-}
-
-/// The token file as it was read last.
-#[derive(Clone, Debug)]
-pub struct Tokens {
-    path: PathBuf,
-    current: Arc<RwLock<Read>>,
-}
-
 #[derive(Debug)]
-struct Read {
-    file: TokenFile,
-    changed: Option<(SystemTime, u64)>,
+pub(crate) struct Identities {
+    /// Everyone is one agent. Only for loopback.
+    open: bool,
+    tokens: Option<Tokens>,
+    issuers: Option<Issuers>,
+    proofs: Option<Proofs>,
+    /// Whose certificates name workloads.
+    domain: Option<TrustDomain>,
+    aliases: Aliases,
+    resource: Option<Resource>,
 }
 
-/// Nobody whom the gateway knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("no credential that names an agent")]
-pub struct Unauthenticated;
-
-/// A token file that cannot be used.
-#[derive(Debug, Error)]
-pub enum TokensError {
-    /// It cannot be read.
-    #[error("the token file `{}` cannot be read: {source}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// It is not of its form.
-    #[error("the token file `{}` is malformed: {source}", path.display())]
-    Malformed {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: MalformedTokens,
-    },
+/// Why agents cannot be told apart.
+#[derive(Debug, thiserror::Error)]
+pub enum IdentityError {
+    /// The token file cannot be used.
+    #[error(transparent)]
+    Tokens(#[from] TokensError),
+    /// An issuer's keys cannot be used.
+    #[error(transparent)]
+    Keys(#[from] KeysError),
+    /// There is no randomness.
+    #[error(transparent)]
+    Randomness(#[from] NoRandomness),
 }
 
 impl Identities {
-    /// The agent that a request's credential names.
-    ///
-    /// # Errors
-    /// [`Unauthenticated`] for a missing, doubled, malformed or unknown one.
-    pub fn authenticate(&self, headers: &HeaderMap) -> Result<Agent, Unauthenticated> {
-        match self {
-            Self::Open => Ok(agent("open", "anonymous")),
-            Self::Tokens(tokens) => tokens.authenticate(headers),
-        }
-    }
-}
-
-impl Tokens {
-    /// Reads the file.
-    ///
-    /// # Errors
-    /// [`TokensError`].
-    pub fn open(path: PathBuf) -> Result<Self, TokensError> {
-        let read = read(&path)?;
+    /// Reads every file and asks every URL that a configuration names. An
+    /// issuer that cannot be reached now is asked again later.
+    pub(crate) async fn open(
+        config: &config::Identity,
+        environment: &Environment,
+    ) -> Result<Self, IdentityError> {
+        let tokens = config.tokens.clone().map(Tokens::open).transpose()?;
+        let (issuers, proofs) = if config.issuers.is_empty() {
+            (None, None)
+        } else {
+            let issuers = Issuers::open(&config.issuers, environment).await?;
+            (
+                Some(issuers),
+                Some(Proofs::new(&config.proofs, environment)?),
+            )
+        };
         Ok(Self {
-            path,
-            current: Arc::new(RwLock::new(read)),
+            open: config.open,
+            tokens,
+            issuers,
+            proofs,
+            domain: config.trust_domain.clone(),
+            aliases: config.aliases.clone(),
+            resource: config.resource.clone(),
         })
     }
 
-    /// Reads the file again where it has changed, so that a revocation takes
-    /// effect; answers whether it had. A file that cannot be read leaves the
-    /// grants as they were.
+    /// Who sent a request, by its one credential.
     ///
     /// # Errors
-    /// [`TokensError`].
-    pub fn refresh(&self) -> Result<bool, TokensError> {
-        let changed = stamp(&self.path);
-        let known = self
-            .current
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .changed;
-        if changed.is_some() && changed == known {
-            return Ok(false);
+    /// [`Refusal`].
+    pub(crate) async fn authenticate(
+        &self,
+        request: &Request<'_>,
+        environment: &Environment,
+    ) -> Result<Principal, Refusal> {
+        if self.open {
+            return Ok(Principal::bare(Agent {
+                method: "open".to_owned(),
+                issuer: String::new(),
+                subject: "anonymous".to_owned(),
+            }));
         }
-        let read = read(&self.path)?;
-        *self.current.write().unwrap_or_else(PoisonError::into_inner) = read;
-        Ok(true)
-    }
-
-    fn authenticate(&self, headers: &HeaderMap) -> Result<Agent, Unauthenticated> {
-        let mut values = headers.get_all(AUTHORIZATION).iter();
-        let (Some(value), None) = (values.next(), values.next()) else {
-            return Err(Unauthenticated);
+        let mut principal = match request.credential()? {
+            Some(credential) => self.by_token(request, &credential, environment).await?,
+            None => self.by_certificate(request, environment)?,
         };
-        let (scheme, token) = value
-            .to_str()
-            .ok()
-            .and_then(|text| text.split_once(' '))
-            .ok_or(Unauthenticated)?;
-        if !scheme.eq_ignore_ascii_case("bearer") {
-            return Err(Unauthenticated);
+        principal.agent = self.aliases.resolve(principal.agent);
+        Ok(principal)
+    }
+
+    /// A token names the workload; a certificate beside it only shows who holds
+    /// what the token is bound to.
+    async fn by_token(
+        &self,
+        request: &Request<'_>,
+        credential: &Credential<'_>,
+        environment: &Environment,
+    ) -> Result<Principal, Refusal> {
+        if let Some(tokens) = &self.tokens
+            && (self.issuers.is_none() || credential.token.starts_with(OF_A_FILE))
+        {
+            let bearer = credential.scheme == Scheme::Bearer;
+            let agent = tokens.find(credential.token).filter(|_| bearer);
+            return agent.map(Principal::bare).ok_or(Refusal::Missing);
         }
-        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
-        let grant = current
-            .file
-            .find(token.trim_start_matches(' '))
-            .ok_or(Unauthenticated)?;
-        Ok(agent("token", &grant.subject))
+        let (Some(issuers), Some(proofs), Some(resource)) =
+            (&self.issuers, &self.proofs, &self.resource)
+        else {
+            return Err(Refusal::Missing);
+        };
+        let of = resource.at(request.path);
+        let verified = issuers.verify(credential.token, &of, environment).await?;
+        let proof_key = proved(proofs, request, credential, &verified, &of, environment)?;
+        let mut principal = Principal::bare(verified.agent);
+        principal.facts.represented_user = verified.represented_user;
+        principal.facts.audience = Some(verified.audience);
+        principal.facts.proof_key = proof_key;
+        principal.facts.authority = verified.authority;
+        principal.until_s = Some(verified.until_s);
+        Ok(principal)
     }
-}
 
-/// The file vouches for its subjects, so there is no other issuer to name.
-fn agent(method: &str, subject: &str) -> Agent {
-    Agent {
-        method: method.to_owned(),
-        issuer: String::new(),
-        subject: subject.to_owned(),
-    }
-}
-
-fn stamp(path: &std::path::Path) -> Option<(SystemTime, u64)> {
-    let metadata = std::fs::metadata(path).ok()?;
-    Some((metadata.modified().ok()?, metadata.len()))
-}
-
-fn read(path: &std::path::Path) -> Result<Read, TokensError> {
-    // Taken before the content, so that a change in between is seen later.
-    let changed = stamp(path);
-    let text = std::fs::read_to_string(path).map_err(|source| TokensError::Unreadable {
-        path: path.to_owned(),
-        source,
-    })?;
-    let file = TokenFile::parse(&text).map_err(|source| TokensError::Malformed {
-        path: path.to_owned(),
-        source,
-    })?;
-    Ok(Read { file, changed })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn headers(values: &[&str]) -> HeaderMap {
-        let mut map = HeaderMap::new();
-        for value in values {
-            map.append(AUTHORIZATION, value.parse().unwrap());
+    fn by_certificate(
+        &self,
+        request: &Request<'_>,
+        environment: &Environment,
+    ) -> Result<Principal, Refusal> {
+        let domain = self.domain.as_ref().ok_or(Refusal::Missing)?;
+        let der = request.certificate.ok_or(Refusal::Missing)?;
+        let named = || -> Result<Principal, Fault> {
+            let svid = Svid::read(der)?;
+            let mut principal = Principal::bare(svid.id.agent(domain)?);
+            principal.facts.proof_key = Some(format!("x5t#S256:{}", thumbprint(der)));
+            principal.until_s = Some(svid.until_s);
+            Ok(principal)
+        };
+        let principal = named().map_err(Refusal::Certificate)?;
+        // The handshake checked it; a connection can outlive it.
+        if principal.holds(now_s(environment)) {
+            Ok(principal)
+        } else {
+            Err(Refusal::Certificate(Fault::Time))
         }
-        map
     }
 
-    #[test]
-    fn only_one_whole_and_known_bearer_token_names_an_agent() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("tokens.toml");
-        let token = Token::from_random([7; 32]);
-        let mut file = TokenFile::default();
-        file.add("billing", &token, "2026-01-01T00:00:00.000000Z")
-            .unwrap();
-        std::fs::write(&path, file.to_text()).unwrap();
-        let tokens = Tokens::open(path.clone()).unwrap();
-        let secret = token.reveal().to_owned();
-        let (good, short) = (
-            format!("Bearer {secret}"),
-            format!("Bearer {}", &secret[1..]),
-        );
-        for (why, values, subject) in [
-            ("the token", vec![good.as_str()], Some("billing")),
-            (
-                "another case of the scheme",
-                vec![&*good.replace("Bearer", "bearer")],
-                Some("billing"),
-            ),
-            ("no header", vec![], None),
-            ("twice", vec![good.as_str(), good.as_str()], None),
-            (
-                "another scheme",
-                vec![&*good.replace("Bearer", "Basic")],
-                None,
-            ),
-            ("cut", vec![short.as_str()], None),
-            ("no scheme", vec![secret.as_str()], None),
-            ("empty", vec!["Bearer "], None),
-        ] {
-            let got = tokens
-                .authenticate(&headers(&values))
-                .ok()
-                .map(|agent| agent.subject);
-            assert_eq!(got.as_deref(), subject, "{why}");
-        }
-        file.revoke("billing");
-        std::fs::write(&path, file.to_text()).unwrap();
-        assert!(tokens.refresh().unwrap());
-        assert!(tokens.authenticate(&headers(&[&good])).is_err(), "revoked");
+    /// What clients are told about where a credential comes from; none where no
+    /// issuer is configured.
+    pub(crate) fn resource(&self) -> Option<&Resource> {
+        self.resource.as_ref()
     }
+
+    /// What a client must put into its next proof, where that is asked for.
+    pub(crate) fn nonce(&self, environment: &Environment) -> Option<String> {
+        self.proofs.as_ref()?.nonce(now_s(environment))
+    }
+
+    /// The names of the algorithms that proofs may be signed under.
+    pub(crate) fn proof_algorithms(&self) -> Option<String> {
+        self.proofs.as_ref().map(Proofs::algorithms)
+    }
+
+    /// Who counts as whom.
+    pub(crate) fn aliases(&self) -> &Aliases {
+        &self.aliases
+    }
+
+    /// Keeps token files and issuers' keys fresh, for as long as it is polled.
+    pub(crate) async fn chores(self: Arc<Self>, environment: Environment) {
+        let mut tick = tokio::time::interval(CHORES_EVERY);
+        loop {
+            tick.tick().await;
+            if let Some(tokens) = &self.tokens {
+                match tokens.refresh() {
+                    Ok(true) => tracing::info!("the token file was read again"),
+                    Ok(false) => {}
+                    Err(error) => tracing::error!("{error}; the grants stay as they were"),
+                }
+            }
+            if let Some(issuers) = &self.issuers {
+                issuers.refresh(&environment).await;
+            }
+        }
+    }
+}
+
+/// The key whose possession was shown, where the token is bound to one.
+fn proved(
+    proofs: &Proofs,
+    request: &Request<'_>,
+    credential: &Credential<'_>,
+    verified: &Verified,
+    resource: &str,
+    environment: &Environment,
+) -> Result<Option<String>, Refusal> {
+    let mut shown = Vec::new();
+    match (&verified.jkt, credential.scheme) {
+        (Some(jkt), Scheme::Dpop) => {
+            proofs.check(request, credential.token, jkt, resource, environment)?;
+            shown.push(format!("jkt:{jkt}"));
+        }
+        (Some(_), Scheme::Bearer) => return Err(Refusal::ProofRequired),
+        (None, Scheme::Dpop) => return Err(Refusal::Proof(Fault::Binding)),
+        (None, Scheme::Bearer) => {}
+    }
+    if let Some(x5t) = &verified.x5t {
+        let der = request.certificate.ok_or(Refusal::ProofRequired)?;
+        if thumbprint(der) != *x5t {
+            return Err(Refusal::Proof(Fault::Binding));
+        }
+        shown.push(format!("x5t#S256:{x5t}"));
+    }
+    Ok((!shown.is_empty()).then(|| shown.join(" ")))
+}
+
+/// Seconds since 1970.
+pub(crate) fn now_s(environment: &Environment) -> i64 {
+    environment.now().micros().div_euclid(1_000_000)
 }

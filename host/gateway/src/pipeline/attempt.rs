@@ -7,6 +7,7 @@ use countersign_canon::{Id, preimage};
 use countersign_evidence::{
     Agent, CallId, Draft, ExecutionId, ExecutionIdStatus, Kind, Target, Time, WorkflowId,
 };
+use countersign_identity::Facts;
 use countersign_mcp::{Headers, Revision};
 
 use super::Bound;
@@ -19,6 +20,8 @@ use crate::state::Server;
 pub(crate) struct Arrival {
     pub(crate) call_id: CallId,
     pub(crate) agent: Agent,
+    /// What else authentication established.
+    pub(crate) facts: Facts,
     pub(crate) server: Arc<Server>,
     pub(crate) session: Option<Arc<Session>>,
     pub(crate) revision: Option<Revision>,
@@ -54,6 +57,10 @@ impl Arrival {
         let mut draft = Draft::new(kind, self.at);
         draft.call_id = Some(self.call_id.clone());
         draft.agent = Some(self.agent.clone());
+        draft
+            .represented_user
+            .clone_from(&self.facts.represented_user);
+        draft.authority.clone_from(&self.facts.authority);
         draft.session_id = self.session.as_ref().map(|session| session.id.clone());
         draft.revision = self.revision.map(|revision| revision.as_str().to_owned());
         draft.server = Some(self.server.name.clone());

@@ -47,7 +47,12 @@ pub(crate) fn decide(
             issuer: &arrival.agent.issuer,
             subject: &arrival.agent.subject,
         },
-        identity: Identity::default(),
+        identity: Identity {
+            represented_user: arrival.facts.represented_user.as_deref(),
+            audience: arrival.facts.audience.as_deref(),
+            proof_key: arrival.facts.proof_key.as_deref(),
+            authority: arrival.facts.authority.as_deref(),
+        },
         tool: Tool {
             server: arrival.server.name.as_str(),
             name: &attempt.bound.interpreted.tool,
@@ -106,8 +111,8 @@ fn recorded(
     });
     draft.policy_inputs = Some(PolicyInputs {
         class: offered.class().as_str().to_owned(),
-        audience: None,
-        proof_key: None,
+        audience: attempt.arrival.facts.audience.clone(),
+        proof_key: attempt.arrival.facts.proof_key.clone(),
     });
     draft.evaluator = Some(decision.evaluator().to_owned());
     draft.policy_digest = Some(policies.digest());

@@ -8,6 +8,7 @@
 )]
 
 pub mod client;
+pub mod clock;
 pub mod tls;
 pub mod upstream;
 
@@ -57,8 +58,13 @@ impl Gateway {
 
     /// Starts, or starts again, what is configured in a folder.
     pub async fn start_in(folder: tempfile::TempDir) -> Self {
+        Self::start_at(folder, Environment::system()).await
+    }
+
+    /// The same with a clock of the test's.
+    pub async fn start_at(folder: tempfile::TempDir, environment: Environment) -> Self {
         let config = Config::read(&folder.path().join("countersign.toml")).unwrap();
-        let prepared = prepare(config, Environment::system()).await.unwrap();
+        let prepared = prepare(config, environment).await.unwrap();
         let address = prepared.address();
         let (stop, stopped) = oneshot::channel::<()>();
         let run = tokio::spawn(prepared.run(async move {

@@ -13,14 +13,13 @@ use hyper::body::Incoming;
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
-use rustls_platform_verifier::BuilderVerifierExt as _;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 use tokio_rustls::TlsConnector;
 
 use super::meter::{Meter, Metered};
+use crate::tls;
 use crate::upstream::Reason;
 
 /// Shorter than the five seconds after which common servers close.
@@ -54,24 +53,10 @@ impl Connector {
             .trim_end_matches(']')
             .to_owned();
         let secure = url.scheme_str() == Some("https");
-        let tls = if secure {
+        let secured = if secure {
             let name = ServerName::try_from(host.clone())
                 .map_err(|_| rustls::Error::General("no server name".to_owned()))?;
-            let provider = Arc::new(rustls::crypto::ring::default_provider());
-            let config = ClientConfig::builder_with_provider(provider)
-                .with_safe_default_protocol_versions()?;
-            let config = match roots {
-                None => config.with_platform_verifier()?,
-                Some(roots) => {
-                    let mut trusted = RootCertStore::empty();
-                    for root in roots {
-                        trusted.add(root.clone())?;
-                    }
-                    config.with_root_certificates(trusted)
-                }
-            };
-            let mut config = config.with_no_client_auth();
-            config.alpn_protocols = vec![b"http/1.1".to_vec()];
+            let config = tls::client(roots)?;
             Some((TlsConnector::from(Arc::new(config)), name))
         } else {
             None
@@ -80,7 +65,7 @@ impl Connector {
         Ok(Self {
             host,
             port,
-            tls,
+            tls: secured,
             idle: Mutex::default(),
         })
     }

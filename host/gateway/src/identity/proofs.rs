@@ -1,0 +1,93 @@
+//! Proofs of possession as requests bring them, each used once.
+
+use std::sync::{Mutex, PoisonError};
+
+use countersign_identity::{Fault, Fresh, Nonces, Proof, ProofRules, Refusal, Replays, Target};
+
+use super::credential::Request;
+use super::now_s;
+use crate::config;
+use crate::environment::{Environment, NoRandomness};
+
+/// Proofs that are remembered in a life of theirs; some 15 MiB at most.
+const MOST: usize = 100_000;
+
+/// What proofs are held against.
+#[derive(Debug)]
+pub(super) struct Proofs {
+    rules: ProofRules,
+    nonces: Option<Nonces>,
+    replays: Mutex<Replays>,
+    began_s: i64,
+}
+
+impl Proofs {
+    pub(super) fn new(
+        config: &config::Proofs,
+        environment: &Environment,
+    ) -> Result<Self, NoRandomness> {
+        let rules = config.rules.clone();
+        let began_s = now_s(environment);
+        let nonces = if config.nonces {
+            Some(Nonces::new(environment.bytes()?))
+        } else {
+            None
+        };
+        // One that comes from the future lives longest.
+        let life_s = rules.age_s + rules.skew_s + 1;
+        Ok(Self {
+            replays: Mutex::new(Replays::new(life_s, MOST, began_s)),
+            rules,
+            nonces,
+            began_s,
+        })
+    }
+
+    /// Checks the one proof of a request and uses it up.
+    pub(super) fn check(
+        &self,
+        request: &Request<'_>,
+        token: &str,
+        jkt: &str,
+        url: &str,
+        environment: &Environment,
+    ) -> Result<(), Refusal> {
+        let mut values = request.headers.get_all("dpop").iter();
+        let text = match (values.next(), values.next()) {
+            (None, _) => return Err(Refusal::ProofRequired),
+            (Some(value), None) => value.to_str().map_err(|_| Refusal::Proof(Fault::Form))?,
+            (Some(_), Some(_)) => return Err(Refusal::Proof(Fault::Form)),
+        };
+        let now_s = now_s(environment);
+        let target = Target {
+            method: request.method.as_str(),
+            url,
+            token,
+        };
+        // What was used before this gateway began is not remembered, so proofs
+        // from then do not count.
+        let mut rules = self.rules.clone();
+        rules.age_s = rules.age_s.min(now_s.saturating_sub(self.began_s));
+        let proof = Proof::check(text, target, &rules, self.nonces.as_ref(), now_s)?;
+        if proof.jkt != jkt {
+            return Err(Refusal::Proof(Fault::Binding));
+        }
+        let mut replays = self.replays.lock().unwrap_or_else(PoisonError::into_inner);
+        match replays.use_up(&proof, now_s) {
+            Fresh::Yes => Ok(()),
+            Fresh::No => Err(Refusal::ProofReplayed),
+            Fresh::Full => Err(Refusal::ProofRate),
+        }
+    }
+
+    /// The nonce that is given now, where nonces are asked for.
+    pub(super) fn nonce(&self, now_s: i64) -> Option<String> {
+        self.nonces.as_ref().map(|nonces| nonces.current(now_s))
+    }
+
+    /// The algorithms, as a challenge has them.
+    pub(super) fn algorithms(&self) -> String {
+        let names = self.rules.algorithms.iter().map(|one| one.as_str());
+        names.collect::<Vec<_>>().join(" ")
+    }
+}

@@ -1,0 +1,270 @@
+//! Agents that are known by a certificate, and tokens that are bound to one.
+#![allow(clippy::panic, clippy::unwrap_used)]
+
+#[path = "support/issuer.rs"]
+mod issuer;
+#[path = "../../identity/tests/support/mod.rs"]
+mod signing;
+mod support;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::Request;
+use http_body_util::{BodyExt as _, Full};
+use hyper_util::rt::TokioIo;
+use issuer::{BASE, ISSUER, Key, claims, encode, token};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, KeyUsagePurpose, SanType,
+};
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::{ClientConfig, RootCertStore};
+use support::client::modern_call;
+use support::{Gateway, PERMIT_ALL, Upstream, entries};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+type Authority = CertifiedIssuer<'static, KeyPair>;
+
+fn authority() -> Authority {
+    let mut params = CertificateParams::new(Vec::new()).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
+}
+
+/// A certificate with its key.
+struct Pair(rcgen::Certificate, KeyPair);
+
+fn leaf(authority: &Authority, uris: &[&str], change: impl FnOnce(&mut CertificateParams)) -> Pair {
+    let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    for uri in uris {
+        params
+            .subject_alt_names
+            .push(SanType::URI((*uri).try_into().unwrap()));
+    }
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    change(&mut params);
+    let key = KeyPair::generate().unwrap();
+    Pair(params.signed_by(&key, authority).unwrap(), key)
+}
+
+fn write(folder: &Path, front: &Pair) {
+    std::fs::write(folder.join("front.key"), front.1.serialize_pem()).unwrap();
+    std::fs::write(folder.join("front.pem"), front.0.pem()).unwrap();
+}
+
+async fn start(upstream: &Upstream, ca: &Authority, identity: &str, keys: &str) -> Gateway {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), &leaf(ca, &[], |_| {}));
+    std::fs::write(folder.path().join("ca.pem"), ca.pem()).unwrap();
+    std::fs::write(folder.path().join("jwks.json"), keys).unwrap();
+    std::fs::create_dir(folder.path().join("policies")).unwrap();
+    std::fs::write(folder.path().join("policies/test.cedar"), PERMIT_ALL).unwrap();
+    let text = format!(
+        "listen = \"127.0.0.1:0\"\n{identity}\n[tls]\ncertificate = \"front.pem\"\nkey = \"front.key\"\n\
+         client_ca = \"ca.pem\"\n[policy]\nfolder = \"policies\"\n[[server]]\nname = \"up\"\nurl = \"{}\"\n",
+        upstream.url()
+    );
+    std::fs::write(folder.path().join("countersign.toml"), text).unwrap();
+    Gateway::start_in(folder).await
+}
+
+/// The code of the refusal, or `passed`; an error where TLS did not get so far.
+async fn call(
+    gateway: &Gateway,
+    ca: &Authority,
+    shown: Option<&Pair>,
+    authorization: Option<&str>,
+    execution_id: &str,
+) -> Result<String, String> {
+    let mut roots = RootCertStore::empty();
+    roots.add(ca.der().clone()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots);
+    let config = match shown {
+        None => builder.with_no_client_auth(),
+        Some(Pair(certificate, key)) => {
+            let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
+            let chain = vec![certificate.der().clone()];
+            builder.with_client_auth_cert(chain, key).unwrap()
+        }
+    };
+    let failed = |error: &dyn std::fmt::Display| error.to_string();
+    let stream = TcpStream::connect(gateway.address).await.unwrap();
+    let name = "localhost".try_into().unwrap();
+    let stream = TlsConnector::from(Arc::new(config))
+        .connect(name, stream)
+        .await;
+    let stream = stream.map_err(|error| failed(&error))?;
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+        .await
+        .map_err(|error| failed(&error))?;
+    tokio::spawn(connection);
+    let mut request = Request::post("/mcp/up")
+        .header("host", "localhost")
+        .header("content-type", "application/json")
+        .header("accept", "application/json, text/event-stream")
+        .header("mcp-protocol-version", "2026-07-28")
+        .header("mcp-method", "tools/call")
+        .header("mcp-name", "pay");
+    if let Some(value) = authorization {
+        request = request.header("authorization", value);
+    }
+    let body = Bytes::from(modern_call(1, "pay", "{}", Some(execution_id)));
+    let sent = sender
+        .send_request(request.body(Full::new(body)).unwrap())
+        .await;
+    let response = sent.map_err(|error| failed(&error))?;
+    let body = response.into_body().collect().await.unwrap().to_bytes();
+    let json: serde_json::Value = serde_json::from_slice(&body).unwrap();
+    let code = json["error"]["data"]["code"].as_str();
+    Ok(code.unwrap_or("passed").to_owned())
+}
+
+const MTLS: &str = "[identity]\nmode = \"mtls\"\ntrust_domain = \"example.org\"";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_certificate_of_the_trust_domain_names_a_workload_and_no_other_does() {
+    let (ca, stranger) = (authority(), authority());
+    let upstream = Upstream::start().await;
+    let gateway = start(&upstream, &ca, MTLS, "{}").await;
+    let billing = ["spiffe://example.org/billing"];
+    let good = leaf(&ca, &billing, |_| {});
+    assert_eq!(
+        call(&gateway, &ca, Some(&good), None, "e1").await,
+        Ok("passed".into())
+    );
+    let refused = Ok("client-certificate".to_owned());
+    for (why, shown) in [
+        (
+            "two workloads",
+            leaf(
+                &ca,
+                &["spiffe://example.org/a", "spiffe://example.org/b"],
+                |_| {},
+            ),
+        ),
+        ("none", leaf(&ca, &[], |_| {})),
+        (
+            "a page",
+            leaf(&ca, &["https://example.org/billing"], |_| {}),
+        ),
+        (
+            "another trust domain",
+            leaf(&ca, &["spiffe://evil.example/billing"], |_| {}),
+        ),
+        (
+            "a key that signs certificates",
+            leaf(&ca, &billing, |p| {
+                p.key_usages.push(KeyUsagePurpose::KeyCertSign)
+            }),
+        ),
+    ] {
+        assert_eq!(
+            call(&gateway, &ca, Some(&shown), None, "e2").await,
+            refused,
+            "{why}"
+        );
+    }
+    let expired = leaf(&ca, &billing, |p| {
+        p.not_before = rcgen::date_time_ymd(2020, 1, 1);
+        p.not_after = rcgen::date_time_ymd(2020, 1, 2);
+    });
+    let strange = leaf(&stranger, &billing, |_| {});
+    for (why, shown) in [
+        ("no certificate", None),
+        ("a stranger's", Some(&strange)),
+        ("expired", Some(&expired)),
+    ] {
+        let met = call(&gateway, &ca, shown, None, "e2").await;
+        assert!(met.is_err(), "{why}: {met:?}");
+    }
+    assert_eq!(upstream.effects(), 1);
+    let (_, folder) = gateway.stop().await;
+    let entries = entries(folder.path());
+    let admission = entries
+        .iter()
+        .find(|entry| entry["kind"] == "admission")
+        .unwrap();
+    let agent = &admission["agent"];
+    assert_eq!(
+        (&agent["method"], &agent["issuer"], &agent["subject"]),
+        (&"mtls".into(), &"example.org".into(), &"/billing".into())
+    );
+    let key = admission["policy_inputs"]["proof_key"].as_str().unwrap();
+    assert!(key.starts_with("x5t#S256:"));
+    assert!(admission["policy_inputs"]["audience"].is_null());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_is_bound_to_a_certificate_counts_on_its_connections_alone() {
+    let ca = authority();
+    let key = Key::ec();
+    let upstream = Upstream::start().await;
+    let identity = format!(
+        "[identity]\nmode = [\"jwt\", \"mtls\"]\nresource = \"{BASE}\"\ntrust_domain = \"example.org\"\n\
+         [[identity.issuer]]\nname = \"{ISSUER}\"\njwks_file = \"jwks.json\""
+    );
+    let gateway = start(&upstream, &ca, &identity, &key.set()).await;
+    let holder = leaf(&ca, &["spiffe://example.org/a"], |_| {});
+    let other = leaf(&ca, &["spiffe://example.org/b"], |_| {});
+    let hash = ring::digest::digest(&ring::digest::SHA256, holder.0.der());
+    let bound = token(
+        &key,
+        &claims("cnf", &format!("{{\"x5t#S256\":\"{}\"}}", encode(hash))),
+    );
+    let bearer = format!("Bearer {bound}");
+    for (why, shown, authorization, code) in [
+        ("its own", Some(&holder), Some(&*bearer), "passed"),
+        ("another's", Some(&other), Some(&*bearer), "proof-invalid"),
+        ("none", None, Some(&*bearer), "proof-required"),
+        ("the certificate alone", Some(&other), None, "passed"),
+        ("neither", None, None, "unauthenticated"),
+    ] {
+        let id = why.replace(['\'', ' '], "-");
+        let met = call(&gateway, &ca, shown, authorization, &id).await;
+        assert_eq!(met, Ok(code.to_owned()), "{why}");
+    }
+    let (_, folder) = gateway.stop().await;
+    let agents: Vec<String> = entries(folder.path())
+        .iter()
+        .filter(|entry| entry["kind"] == "admission")
+        .map(|entry| entry["agent"]["subject"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(
+        agents,
+        ["billing", "/b"],
+        "the token names the workload, the certificate only itself"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_certificate_is_shown_without_a_restart_and_a_bad_one_is_not() {
+    let (ca, next) = (authority(), authority());
+    let upstream = Upstream::start().await;
+    let gateway = start(&upstream, &ca, MTLS, "{}").await;
+    let good = leaf(&ca, &["spiffe://example.org/billing"], |_| {});
+    assert_eq!(
+        call(&gateway, &ca, Some(&good), None, "e1").await,
+        Ok("passed".into())
+    );
+    std::fs::write(gateway.path().join("front.pem"), "no certificate").unwrap();
+    tokio::time::sleep(std::time::Duration::from_millis(1_500)).await;
+    assert_eq!(
+        call(&gateway, &ca, Some(&good), None, "e1").await,
+        Ok("replay".into())
+    );
+    write(gateway.path(), &leaf(&next, &[], |_| {}));
+    for _ in 0..50 {
+        if call(&gateway, &next, Some(&good), None, "e1").await == Ok("replay".into()) {
+            assert!(call(&gateway, &ca, Some(&good), None, "e1").await.is_err());
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    panic!("the new certificate is never shown");
+}
