@@ -91,6 +91,14 @@ impl Limits {
         left.is_some()
     }
 
+    /// Calls in flight.
+    pub(crate) fn in_flight(&self) -> usize {
+        self.running
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .all
+    }
+
     /// Takes a place among the calls in flight, or joins the one that another
     /// attempt at the same execution has; none where all are taken.
     #[must_use]

@@ -49,6 +49,14 @@ pub(crate) struct Claim {
 }
 
 impl Sessions {
+    /// How many are open.
+    pub(crate) fn count(&self) -> usize {
+        self.open
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .len()
+    }
+
     /// No sessions yet, and at most `most`.
     #[must_use]
     pub(crate) fn new(most: usize) -> Self {

@@ -29,6 +29,7 @@ use crate::catalog::Catalog;
 use crate::config::{self, Config};
 use crate::environment::{Environment, NoRandomness, hex};
 use crate::export::Source;
+use crate::fetch::FetchError;
 use crate::front::listener::{self, Bounds};
 use crate::front::tasks::{self, Observed};
 use crate::front::{Allowed, router};
@@ -41,6 +42,7 @@ use crate::shutdown::Running;
 use crate::state::{Decisions, Gateway, Server, in_force};
 use crate::store::{self, StoreError};
 use crate::suppressed::Suppressed;
+use crate::telemetry::{self, Telemetry};
 use crate::tls::{self, TlsError};
 use crate::upstream::Upstream;
 
@@ -111,6 +113,9 @@ pub enum StartError {
         /// Why.
         source: AnswersKeyError,
     },
+    /// The collector of traces cannot be reached as it is configured.
+    #[error("`telemetry.traces_url`: {0}")]
+    Traces(#[from] FetchError),
     /// TLS cannot be set up.
     #[error("TLS cannot be set up: {0}")]
     Tls(#[from] rustls::Error),
@@ -146,6 +151,7 @@ pub struct Prepared {
     address: SocketAddr,
     allowed: Allowed,
     front: Option<Arc<tls::Front>>,
+    watched: Option<(SocketAddr, TcpListener)>,
     operator: operator::Listening,
     source: Source,
     config: Config,
@@ -165,6 +171,7 @@ pub async fn prepare(config: Config, environment: Environment) -> Result<Prepare
     let identities = Arc::new(Identities::open(&config.identity, &environment).await?);
     let front = config.tls.clone().map(tls::Front::open).transpose()?;
     let front = front.map(Arc::new);
+    let telemetry = Telemetry::new(&config.telemetry)?;
     let (hurry, hurried) = watch::channel(false);
     let servers = servers(&config.servers, &environment, &hurried)?;
 
@@ -175,6 +182,14 @@ pub async fn prepare(config: Config, environment: Environment) -> Result<Prepare
     };
     let listener = TcpListener::bind(config.listen).await.map_err(refused)?;
     let address = listener.local_addr().map_err(refused)?;
+    let watched = match config.telemetry.listen {
+        None => None,
+        Some(address) => {
+            let refused = |source| StartError::Listen { address, source };
+            let listener = TcpListener::bind(address).await.map_err(refused)?;
+            Some((listener.local_addr().map_err(refused)?, listener))
+        }
+    };
     let (key, verifying) = key(&config.store, &environment)?;
     let answers =
         Answers::open(&config.answers, &environment).map_err(|source| StartError::AnswersKey {
@@ -225,6 +240,7 @@ pub async fn prepare(config: Config, environment: Environment) -> Result<Prepare
         task_timeout: config.limits.task_timeout,
         ledger,
         environment,
+        telemetry,
     });
     let allowed = Allowed::new(address, &config.hosts, &config.origins);
     Ok(Prepared {
@@ -233,6 +249,7 @@ pub async fn prepare(config: Config, environment: Environment) -> Result<Prepare
         address,
         allowed,
         front,
+        watched,
         operator,
         source,
         config,
@@ -256,6 +273,12 @@ impl Prepared {
         self.address
     }
 
+    /// Where numbers and health are asked for, if anywhere.
+    #[must_use]
+    pub fn telemetry(&self) -> Option<SocketAddr> {
+        self.watched.as_ref().map(|(address, _)| *address)
+    }
+
     /// The text by which verifiers know this log's key.
     #[must_use]
     pub fn verifying_key(&self) -> String {
@@ -270,6 +293,7 @@ impl Prepared {
             listener,
             allowed,
             front,
+            watched,
             operator,
             source,
             config,
@@ -292,6 +316,8 @@ impl Prepared {
         let chores = tokio::spawn(chores(Arc::clone(&gateway), front));
         let fresh = Arc::clone(&gateway.identities).chores(gateway.environment.clone());
         let fresh = tokio::spawn(fresh);
+        let watched = watched
+            .map(|(_, listener)| tokio::spawn(telemetry::serve(listener, Arc::clone(&gateway))));
         let failed = tokio::select! {
             () = stop => false,
             () = gateway.ledger.fatal() => true,
@@ -309,6 +335,10 @@ impl Prepared {
             .write(&gateway.ledger, gateway.environment.now())
             .await;
         operators.abort();
+        gateway.telemetry.flush().await;
+        if let Some(watched) = watched {
+            watched.abort();
+        }
         let ledger = gateway.ledger.clone();
         let stopped = tokio::task::spawn_blocking(move || ledger.stop()).await;
         match (failed || !matches!(stopped, Ok(Ok(()))), settled) {

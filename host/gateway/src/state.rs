@@ -5,9 +5,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use countersign_canon::Digest;
 use countersign_engine::Profiles;
-use countersign_evidence::{Draft, Kind, ServerName};
+use countersign_evidence::{Agent, Draft, Kind, ServerName, Time};
 use countersign_identity::Aliases;
 use countersign_ledger::{Epochs, InForce, Ledger};
+use countersign_mcp::ErrorCode;
 use countersign_policy::PolicySet;
 
 use crate::answers::Answers;
@@ -20,7 +21,11 @@ use crate::limits::Limits;
 use crate::session::Sessions;
 use crate::shutdown::Running;
 use crate::suppressed::Suppressed;
+use crate::telemetry::Telemetry;
 use crate::upstream::{Reason, Upstream};
+
+/// How long the ledger may take to say that it is there.
+const READY: std::time::Duration = std::time::Duration::from_secs(1);
 
 /// One running gateway.
 #[derive(Debug)]
@@ -41,6 +46,7 @@ pub(crate) struct Gateway {
     pub(crate) servers: BTreeMap<ServerName, Arc<Server>>,
     pub(crate) suppressed: Suppressed,
     pub(crate) running: Running,
+    pub(crate) telemetry: Telemetry,
 }
 
 /// One upstream with what is known of it.
@@ -123,6 +129,25 @@ impl Gateway {
         in_force(&self.environment, &self.profiles, &basis.policies, aliases)
     }
 
+    /// Whether calls are admitted; nothing is told of why not. The ledger is
+    /// asked, since a database can be away.
+    pub(crate) async fn is_ready(&self) -> bool {
+        if self.running.is_draining() || self.ledger.failed() || self.ledger.rolled_back() {
+            return false;
+        }
+        let Ok(nobody) = self.environment.call_id() else {
+            return false;
+        };
+        let asked = tokio::time::timeout(READY, self.ledger.lookup_call(&nobody)).await;
+        matches!(asked, Ok(Ok(_)))
+    }
+
+    /// Counts an attempt that is not written by itself.
+    pub(crate) fn suppress(&self, agent: &Agent, code: ErrorCode, at: Time) {
+        self.telemetry.metrics.suppressed(code.as_str());
+        self.suppressed.count(agent, code, at);
+    }
+
     /// The server of that name; without a name the only one there is.
     pub(crate) fn server(&self, name: Option<&str>) -> Option<&Arc<Server>> {
         match name {
@@ -137,7 +162,7 @@ impl Gateway {
     pub(crate) async fn tools(
         &self,
         server: &Server,
-        agent: &countersign_evidence::Agent,
+        agent: &Agent,
         need: Need<'_>,
     ) -> Result<Arc<Listing>, Reason> {
         let now = self.environment.monotonic();

@@ -1,5 +1,5 @@
 //! Agents that are known by a certificate, and tokens that are bound to one.
-#![allow(clippy::panic, clippy::unwrap_used)]
+#![allow(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 #[path = "support/issuer.rs"]
 mod issuer;

@@ -1,5 +1,5 @@
 //! Who is taken for an agent, by token and proof, over real HTTP.
-#![allow(clippy::panic, clippy::unwrap_used)]
+#![allow(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 #[path = "support/issuer.rs"]
 mod issuer;

@@ -1,5 +1,5 @@
 //! Which certificates name a workload, made anew in each run.
-#![allow(clippy::panic, clippy::unwrap_used)]
+#![allow(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 use countersign_identity::{Fault, Svid, TrustDomain};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair, KeyUsagePurpose, SanType};

@@ -1,5 +1,5 @@
 //! What a proof of possession must be like, for one request and one token.
-#![allow(clippy::panic, clippy::unwrap_used)]
+#![allow(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 mod support;
 

@@ -1,5 +1,5 @@
 //! What a token must be like to name an agent, and what each fact comes from.
-#![allow(clippy::panic, clippy::unwrap_used)]
+#![allow(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 mod support;
 

@@ -209,6 +209,12 @@ impl Ledger {
         self.shared.queue.failed()
     }
 
+    /// How many requests wait for the writer.
+    #[must_use]
+    pub fn queued(&self) -> usize {
+        self.shared.queue.len()
+    }
+
     fn ask<T>(
         &self,
         request: impl FnOnce(oneshot::Sender<Result<T, LedgerError>>) -> Request,

@@ -102,6 +102,11 @@ impl Queue {
         }
     }
 
+    /// How many requests wait.
+    pub(crate) fn len(&self) -> usize {
+        self.lock().requests.len()
+    }
+
     /// Takes up to `most` requests, waiting for the first one at most `wait`;
     /// `None` once the queue is closed and empty.
     pub(crate) fn drain(&self, most: usize, wait: Option<Duration>) -> Option<Vec<Request>> {

@@ -57,6 +57,8 @@ pub enum ErrorCode {
     NotAcceptable,
     /// The body is not plain UTF-8 JSON.
     UnsupportedMediaType,
+    /// Where the body ends depends on who reads it.
+    Framing,
     /// The body broke off or came too slowly.
     BodyUnreadable,
     /// More requests than the agent's rate.
@@ -173,6 +175,7 @@ impl ErrorCode {
             Self::MethodNotAllowed => "method-not-allowed",
             Self::NotAcceptable => "not-acceptable",
             Self::UnsupportedMediaType => "unsupported-media-type",
+            Self::Framing => "framing",
             Self::BodyUnreadable => "body-unreadable",
             Self::RateLimited => "rate-limited",
             Self::ShuttingDown => "shutting-down",
@@ -226,6 +229,7 @@ impl ErrorCode {
             // A discriminant of a field-less enum: 0 to 9.
             Self::NotAdmitted(code) => -31000 - code as i32,
 
+            Self::Framing => -31112,
             Self::Unauthenticated => -31020,
             Self::HostNotAllowed => -31021,
             Self::OriginNotAllowed => -31022,
@@ -300,6 +304,7 @@ impl ErrorCode {
                 Admission::Params | Admission::Correlation | Admission::Number | Admission::Value,
             ) => StatusCode::OK,
             Self::NotAdmitted(_)
+            | Self::Framing
             | Self::BodyUnreadable
             | Self::HeaderMismatch
             | Self::UnsupportedVersion
@@ -361,6 +366,7 @@ impl ErrorCode {
             Self::MethodNotAllowed => "the HTTP method is not part of this revision's transport",
             Self::NotAcceptable => "`Accept` allows neither JSON nor an event stream",
             Self::UnsupportedMediaType => "the body must be unencoded `application/json` in UTF-8",
+            Self::Framing => "where the body ends depends on who reads it",
             Self::BodyUnreadable => "the body broke off or came too slowly",
             Self::RateLimited => "too many requests",
             Self::ShuttingDown => "the gateway is shutting down",
@@ -418,7 +424,8 @@ pub const fn refused_as(classification: Classification) -> Option<ErrorCode> {
     }
 }
 
-const OWN: [ErrorCode; 56] = [
+const OWN: [ErrorCode; 57] = [
+    ErrorCode::Framing,
     ErrorCode::Unauthenticated,
     ErrorCode::AuthorizationMalformed,
     ErrorCode::TokenInvalid,

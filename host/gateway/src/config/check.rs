@@ -15,7 +15,7 @@ use rustls::pki_types::pem::PemObject as _;
 use super::identity::{Around, identity};
 use super::store::store;
 use super::{Answers, Config, ConfigError, Limits, Profiles, Required, Secret, Server, Store};
-use super::{Tls, Transport, file};
+use super::{Telemetry, Tls, Traces, Transport, file};
 
 pub(super) type Checked<T> = Result<T, ConfigError>;
 
@@ -51,6 +51,7 @@ pub(super) fn config(file: file::File, folder: &Path) -> Checked<Config> {
             client_required,
         }),
         identity,
+        telemetry: telemetry(file.telemetry, folder)?,
         store,
         policies: file.policy.folder.map(|path| folder.join(path)),
         profiles: profiles(file.profile, folder)?,
@@ -61,6 +62,37 @@ pub(super) fn config(file: file::File, folder: &Path) -> Checked<Config> {
         },
         limits: limits(&file.limits)?,
         servers: servers(file.servers, folder)?,
+    })
+}
+
+fn telemetry(given: file::Telemetry, folder: &Path) -> Checked<Telemetry> {
+    let listen = given.listen.map(|text| {
+        text.parse().map_err(|_| {
+            ConfigError::new("`telemetry.listen` is no address and port")
+                .help("write an IP address and a port, like `127.0.0.1:9464`")
+        })
+    });
+    let traces = match given.traces_url {
+        None => None,
+        Some(text) => {
+            let url = text.parse::<Uri>().ok().filter(|url| {
+                matches!(url.scheme_str(), Some("http" | "https")) && url.host().is_some()
+            });
+            let fault = "`telemetry.traces_url` is no http or https URL with a host";
+            let roots = given.traces_ca_file.map(|path| folder.join(path));
+            let roots = roots.map(|path| certificates(&path, "telemetry.traces_ca_file"));
+            Some(Traces {
+                url: url.ok_or_else(|| {
+                    ConfigError::new(fault).help("like `http://127.0.0.1:4318/v1/traces`")
+                })?,
+                roots: roots.transpose()?,
+                service: given.service.unwrap_or_else(|| "countersign".to_owned()),
+            })
+        }
+    };
+    Ok(Telemetry {
+        listen: listen.transpose()?,
+        traces,
     })
 }
 

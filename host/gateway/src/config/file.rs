@@ -20,6 +20,8 @@ pub(super) struct File {
     pub(super) identity: Identity,
     pub(super) tls: Option<Tls>,
     #[serde(default)]
+    pub(super) telemetry: Telemetry,
+    #[serde(default)]
     pub(super) store: Store,
     #[serde(default)]
     pub(super) policy: Policy,
@@ -164,6 +166,15 @@ pub(super) struct Tls {
     pub(super) certificate: PathBuf,
     pub(super) key: PathBuf,
     pub(super) client_ca: Option<PathBuf>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Telemetry {
+    pub(super) listen: Option<String>,
+    pub(super) traces_url: Option<String>,
+    pub(super) traces_ca_file: Option<PathBuf>,
+    pub(super) service: Option<String>,
 }
 
 #[derive(Default, Deserialize)]

@@ -41,6 +41,8 @@ pub struct Config {
     pub identity: Identity,
     /// TLS towards agents; without it, plain HTTP.
     pub tls: Option<Tls>,
+    /// What an operator watches it by.
+    pub telemetry: Telemetry,
     /// Where the ledger lives.
     pub store: Store,
     /// The folder of policies; without it the shipped ones decide.
@@ -110,6 +112,27 @@ pub struct Proofs {
     pub rules: ProofRules,
     /// Whether each has a nonce of the gateway's.
     pub nonces: bool,
+}
+
+/// What an operator watches it by.
+#[derive(Clone, Debug, Default)]
+pub struct Telemetry {
+    /// Where numbers and health are asked for; none without it.
+    pub listen: Option<SocketAddr>,
+    /// Where traces go; none are kept without it.
+    pub traces: Option<Traces>,
+}
+
+/// Where traces go.
+#[derive(Clone, Debug)]
+pub struct Traces {
+    /// The collector's URL for traces, OTLP over HTTP.
+    pub url: Uri,
+    /// The certificates that its own must go back to; none for those that the
+    /// system trusts.
+    pub roots: Option<Vec<CertificateDer<'static>>>,
+    /// What the gateway is called there.
+    pub service: String,
 }
 
 /// TLS towards agents. The files are read again when they have changed.

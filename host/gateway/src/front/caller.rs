@@ -26,6 +26,7 @@ pub(super) async fn authenticate(
     {
         Ok(principal) => Ok(principal),
         Err(refusal) => {
+            gateway.telemetry.metrics.unauthenticated(refusal);
             tracing::debug!(path = request.path, "not authenticated: {refusal}");
             Err(Box::new(refused(gateway, refusal, request.path)))
         }

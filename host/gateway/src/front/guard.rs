@@ -91,15 +91,70 @@ pub(super) async fn check(
     request: Request,
     next: Next,
 ) -> Response {
-    match allowed.judge(request.uri(), request.headers()) {
+    let chunked = request.headers().contains_key(header::TRANSFER_ENCODING);
+    let judged =
+        framing(request.headers()).and_then(|()| allowed.judge(request.uri(), request.headers()));
+    let mut response = match judged {
         Ok(()) => next.run(request).await,
         Err(code) => respond::problem(&Problem::new(code)),
+    };
+    if chunked {
+        // A length that stood behind it was dropped before we see it. Should a
+        // proxy have gone by that, nothing more is read on this connection
+        // (RFC 9112 §6.1).
+        let close = http::HeaderValue::from_static("close");
+        response.headers_mut().insert(header::CONNECTION, close);
+    }
+    response
+}
+
+/// Refuses a head that says in two ways where its body ends.
+fn framing(headers: &HeaderMap) -> Result<(), ErrorCode> {
+    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
+    let lengths = headers.get_all(header::CONTENT_LENGTH).iter().count();
+    match (codings.next(), codings.next(), lengths) {
+        (None, _, 0 | 1) => Ok(()),
+        (Some(coding), None, 0) if coding.as_bytes().eq_ignore_ascii_case(b"chunked") => Ok(()),
+        _ => Err(ErrorCode::Framing),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_head_says_in_one_way_where_its_body_ends() {
+        for (lines, taken) in [
+            (vec![], true),
+            (vec![("content-length", "1")], true),
+            (vec![("transfer-encoding", "chunked")], true),
+            (vec![("transfer-encoding", "Chunked")], true),
+            (
+                vec![("content-length", "1"), ("transfer-encoding", "chunked")],
+                false,
+            ),
+            (
+                vec![("content-length", "1"), ("content-length", "1")],
+                false,
+            ),
+            (
+                vec![
+                    ("transfer-encoding", "chunked"),
+                    ("transfer-encoding", "chunked"),
+                ],
+                false,
+            ),
+            (vec![("transfer-encoding", "gzip, chunked")], false),
+            (vec![("transfer-encoding", "identity")], false),
+        ] {
+            let mut headers = HeaderMap::new();
+            for (name, value) in &lines {
+                headers.append(*name, value.parse().unwrap());
+            }
+            assert_eq!(framing(&headers).is_ok(), taken, "{lines:?}");
+        }
+    }
 
     #[test]
     fn only_our_own_names_and_origins_are_answered() {

@@ -26,6 +26,7 @@ use http::{HeaderValue, Method, StatusCode, header};
 
 use crate::identity;
 use crate::state::Gateway;
+use crate::telemetry;
 pub(crate) use guard::Allowed;
 
 /// All routes of the agents' listener.
@@ -40,7 +41,7 @@ pub(crate) fn router(gateway: Arc<Gateway>, allowed: Allowed) -> Router {
             get(metadata_of),
         )
         .route("/healthz", get(|| async { "ok\n" }))
-        .route("/readyz", get(ready))
+        .route("/readyz", get(telemetry::ready))
         .with_state(gateway)
         .layer(from_fn_with_state(Arc::new(allowed), guard::check))
 }
@@ -99,17 +100,6 @@ async fn delete(gateway: &Gateway, server: Option<&str>, request: Request) -> Re
         StatusCode::NO_CONTENT.into_response()
     } else {
         respond::problem(&Problem::new(ErrorCode::UnknownSession))
-    }
-}
-
-/// Whether calls are admitted; nothing is told of why not.
-async fn ready(State(gateway): State<Arc<Gateway>>) -> Response {
-    let ready =
-        !gateway.running.is_draining() && !gateway.ledger.failed() && !gateway.ledger.rolled_back();
-    if ready {
-        "ready\n".into_response()
-    } else {
-        (StatusCode::SERVICE_UNAVAILABLE, "not ready\n").into_response()
     }
 }
 

@@ -8,6 +8,7 @@
 //!    takes nothing with it; everything else is answered here.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::Request;
 use axum::response::Response;
@@ -18,8 +19,8 @@ use countersign_identity::Principal;
 use countersign_ledger::InForce;
 use countersign_mcp::client::{Mirrored, REPLY};
 use countersign_mcp::conformity::{self, MessageFacts};
-use countersign_mcp::{ErrorCode, HeaderFault, Headers, Problem, Revision};
-use http::StatusCode;
+use countersign_mcp::{ErrorCode, HeaderFault, Headers, Problem, Revision, envelope};
+use http::{HeaderMap, StatusCode};
 
 use super::accept::Accepts;
 use super::{body, caller, methods, respond};
@@ -29,6 +30,7 @@ use crate::pipeline::{self, Arrival, Attempt, Bound, admit::admit, fault, interp
 use crate::pipeline::{unread, unread_because};
 use crate::session::Claim;
 use crate::state::Gateway;
+use crate::telemetry::{Parent, Stage, Trace};
 
 pub(super) async fn post(
     gateway: Arc<Gateway>,
@@ -72,7 +74,10 @@ pub(super) async fn post(
             return respond::reply(reply);
         }
     };
-    let admitted = match admit(gateway.profiles.default(), &message).await {
+    let begun = gateway.environment.monotonic();
+    let admitted = admit(gateway.profiles.default(), &message).await;
+    took(&gateway, Stage::Admit, begun);
+    let admitted = match admitted {
         Ok(Ok(admitted)) => admitted,
         Ok(Err(refusal)) => {
             let id = id_of(&refusal, &message);
@@ -87,6 +92,7 @@ pub(super) async fn post(
         arrival,
         accepts,
         message,
+        traceparent: header_of(&head.headers, "traceparent"),
     };
     received
         .dispatch(Headers::read(&head.headers), admitted)
@@ -104,9 +110,7 @@ fn throttled(gateway: &Gateway, agent: &Agent) -> Option<Response> {
     } else {
         return None;
     };
-    gateway
-        .suppressed
-        .count(agent, code, gateway.environment.now());
+    gateway.suppress(agent, code, gateway.environment.now());
     let mut problem = Problem::new(code);
     problem.retry_after_ms = Some(1_000);
     Some(respond::problem(&problem))
@@ -136,9 +140,7 @@ async fn arrive(
             .await
             .is_err()
         {
-            gateway
-                .suppressed
-                .count(&agent, ErrorCode::UnknownServer, at);
+            gateway.suppress(&agent, ErrorCode::UnknownServer, at);
         }
         return Err(respond::problem(&Problem::new(ErrorCode::UnknownServer)));
     };
@@ -171,12 +173,29 @@ fn id_at(object: &[u8], member: &str) -> Option<Id> {
         .or_else(|| Some(Id::Text(id.text()?.into_owned())))
 }
 
+fn took(gateway: &Gateway, stage: Stage, begun: Duration) {
+    let now = gateway.environment.monotonic();
+    let metrics = &gateway.telemetry.metrics;
+    metrics.stage(stage, now.saturating_sub(begun));
+}
+
+/// A header that is there once.
+fn header_of(headers: &HeaderMap, name: &str) -> Option<String> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (Some(value), None) => value.to_str().ok().map(str::to_owned),
+        _ => None,
+    }
+}
+
 /// A message that was admitted.
 struct Received {
     gateway: Arc<Gateway>,
     arrival: Arrival,
     accepts: Accepts,
     message: Bytes,
+    /// The header, which counts where the message has none.
+    traceparent: Option<String>,
 }
 
 impl Received {
@@ -196,7 +215,10 @@ impl Received {
         };
         match admitted {
             Admitted::Call(call) => {
-                let bound = match interpret(self.gateway.profiles.default(), &call).await {
+                let begun = self.gateway.environment.monotonic();
+                let bound = interpret(self.gateway.profiles.default(), &call).await;
+                took(&self.gateway, Stage::Interpret, begun);
+                let bound = match bound {
                     Ok(Ok(bound)) => bound,
                     // A profile that refuses its own action is at fault too.
                     Ok(Err(_)) => return self.refuse(ErrorCode::ProfileFault, id.as_ref()).await,
@@ -318,6 +340,7 @@ impl Received {
         let Some(alive) = self.gateway.running.enter() else {
             return self.refuse(ErrorCode::ShuttingDown, Some(&call.id)).await;
         };
+        let trace = self.follow(&call, &bound);
         let context = match &self.arrival.session {
             Some(session) => session.context.clone(),
             None => call.client,
@@ -335,6 +358,7 @@ impl Received {
             bound,
             opened_by: self.arrival.call_id.clone(),
             cancel: claim.as_ref().map(Claim::cancel).unwrap_or_default(),
+            trace,
             arrival: self.arrival,
         };
         let (outbox, inbox) = delivery::channel();
@@ -344,6 +368,28 @@ impl Received {
             drop((claim, alive));
         });
         respond::deliver(inbox, self.accepts).await
+    }
+
+    /// Follows a call, as part of the trace that its message names or, without
+    /// one, its headers.
+    fn follow(&self, call: &Call, bound: &Bound) -> Arc<Trace> {
+        let Gateway {
+            telemetry,
+            environment,
+            ..
+        } = &*self.gateway;
+        let said = envelope::member_of(&call.transport, "traceparent");
+        let said = said.and_then(|json| std::str::from_utf8(json).ok());
+        let said = said.map(|text| text.trim_matches('"'));
+        let parent = said.or(self.traceparent.as_deref()).and_then(Parent::read);
+        let trace = telemetry.follow(parent, environment);
+        trace.say("countersign.call_id", self.arrival.call_id.as_str());
+        trace.say("countersign.server", self.arrival.server.name.as_str());
+        trace.say("countersign.tool", &bound.interpreted.tool);
+        if let Some(id) = &call.execution_id {
+            trace.say("countersign.execution_id", id);
+        }
+        trace
     }
 
     async fn header_fault(&self, fault: &HeaderFault, id: Option<&Id>) -> Response {

@@ -12,10 +12,10 @@ use std::time::{Duration, SystemTime};
 use countersign_identity::{KeySet, MalformedKeySet};
 use thiserror::Error;
 
-use super::fetch::{FetchError, Fetcher};
 use super::file::stamp;
 use crate::config;
 use crate::environment::Environment;
+use crate::fetch::{FetchError, Fetcher};
 
 /// How long after one try the next one may follow.
 const TRY_EVERY: Duration = Duration::from_secs(10);

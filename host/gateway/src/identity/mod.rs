@@ -8,7 +8,6 @@
 
 mod challenge;
 mod credential;
-mod fetch;
 mod file;
 mod issuers;
 mod keys;

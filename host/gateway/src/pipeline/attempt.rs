@@ -14,6 +14,7 @@ use super::Bound;
 use crate::delivery::Cancel;
 use crate::session::Session;
 use crate::state::Server;
+use crate::telemetry::Trace;
 
 /// An authenticated request whose message is not read yet, or is no call.
 #[derive(Clone, Debug)]
@@ -49,6 +50,8 @@ pub(crate) struct Attempt {
     pub(crate) opened_by: CallId,
     /// Whether the caller still wants an answer.
     pub(crate) cancel: Cancel,
+    /// What is told of it to those who watch.
+    pub(crate) trace: Arc<Trace>,
 }
 
 impl Arrival {

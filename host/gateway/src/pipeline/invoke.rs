@@ -44,10 +44,14 @@ pub(super) async fn invoke(
     let server = &attempt.arrival.server;
     let upstream = &server.upstream;
     let progress = member_of(&attempt.transport, "progressToken");
+    let traceparent = attempt.trace.onward();
     let body = |id: u64| {
         let mut meta = Vec::new();
         if progress.is_some() {
             meta.push(("progressToken", id.to_string().into_bytes()));
+        }
+        if let Some(traceparent) = &traceparent {
+            meta.push(("traceparent", format!("\"{traceparent}\"").into_bytes()));
         }
         if server.send_call_id {
             let call_id = format!("\"{}\"", attempt.arrival.call_id).into_bytes();

@@ -22,6 +22,9 @@ mod refuse;
 mod reserve;
 mod settle;
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use countersign_mcp::{ErrorCode, Problem};
 
 pub(crate) use attempt::{Arrival, Attempt};
@@ -30,6 +33,7 @@ pub(crate) use refuse::{describe_execution, fault, ledger_problem, unread, unrea
 
 use crate::delivery::{Outbox, Reply};
 use crate::state::Gateway;
+use crate::telemetry::{Stage, Trace};
 use refuse::Refusing;
 use reserve::Outcome;
 
@@ -39,7 +43,9 @@ const MOST_DECISIONS: usize = 8;
 
 /// Carries out a call to its end; the last answer goes to `outbox`.
 pub(crate) async fn run(gateway: &Gateway, attempt: Attempt, outbox: Outbox) {
+    let trace = Arc::clone(&attempt.trace);
     let reply = way(gateway, attempt, &outbox).await;
+    gateway.telemetry.ended(&trace, &gateway.environment);
     outbox.finish(reply);
 }
 
@@ -70,18 +76,33 @@ async fn once(
         epochs: basis.epochs,
     };
 
-    let classified = match classify::classify(gateway, attempt).await {
+    let clock = Clock {
+        gateway,
+        trace: Arc::clone(&attempt.trace),
+    };
+
+    let begun = clock.begin();
+    let classified = classify::classify(gateway, attempt).await;
+    clock.end(Stage::Classify, begun);
+    let classified = match classified {
         Ok(classified) => classified,
         Err(stopped) => return refusing.stopped(attempt, stopped).await,
     };
     if classified.is_refused() {
         return refusing.by_classification(attempt, &classified).await;
     }
-    let offered = match catalog::offered(gateway, attempt).await {
+    let begun = clock.begin();
+    let offered = catalog::offered(gateway, attempt).await;
+    clock.end(Stage::Catalog, begun);
+    let offered = match offered {
         Ok(offered) => offered,
         Err(problem) => return refusing.by(attempt, &classified, *problem).await,
     };
-    let permit = match decide::decide(&basis, attempt, classified, &offered) {
+    let begun = clock.begin();
+    let permit = decide::decide(&basis, attempt, classified, &offered);
+    clock.end(Stage::Decide, begun);
+    gateway.telemetry.metrics.decision(permit.is_ok());
+    let permit = match permit {
         Ok(permit) => permit,
         Err(denial) => {
             let (classified, draft, code) = *denial;
@@ -99,14 +120,42 @@ async fn once(
         let problem = overloaded();
         return refusing.by(attempt, permit.classified(), problem).await;
     };
-    let reserved = match reserve::reserve(gateway, attempt, permit).await? {
+    let begun = clock.begin();
+    let reserved = reserve::reserve(gateway, attempt, permit).await;
+    clock.end(Stage::Reserve, begun);
+    let reserved = match reserved? {
         Outcome::Reserved(reserved) => reserved,
         Outcome::Refused(reply) => return Ok(reply),
     };
+    let begun = clock.begin();
     let invoked = invoke::invoke(attempt, &offered, reserved, outbox).await;
+    clock.end(Stage::Invoke, begun);
+    let begun = clock.begin();
     let settled = settle::settle(gateway, attempt, invoked).await;
+    clock.end(Stage::Settle, begun);
     drop(place);
     Ok(deliver::deliver(attempt, settled))
+}
+
+/// Takes the time of each stage.
+struct Clock<'g> {
+    gateway: &'g Gateway,
+    trace: Arc<Trace>,
+}
+
+impl Clock<'_> {
+    fn begin(&self) -> Duration {
+        self.gateway.environment.monotonic()
+    }
+
+    fn end(&self, stage: Stage, begun: Duration) {
+        let Gateway {
+            telemetry,
+            environment,
+            ..
+        } = self.gateway;
+        telemetry.passed(&self.trace, stage, begun, environment);
+    }
 }
 
 fn overloaded() -> Problem {

@@ -105,7 +105,8 @@ impl Refusing<'_> {
         };
         match self.gateway.ledger.refuse(presented, code).await {
             Ok(Verdict::Refused(refused)) => {
-                Ok(refused_reply(attempt, *refused, recorded, problem))
+                let gateway = self.gateway;
+                Ok(refused_reply(gateway, attempt, *refused, recorded, problem))
             }
             // A refusal never reserves: dropping what it was given settles it.
             Ok(Verdict::DecideAgain(_) | Verdict::Reserved(_)) => Err(DecideAgain),
@@ -122,9 +123,9 @@ impl Refusing<'_> {
 pub(super) fn unrecorded(gateway: &Gateway, attempt: &Attempt, error: &LedgerError) -> Reply {
     let mut problem = ledger_problem(error);
     tracing::error!(call_id = %attempt.arrival.call_id, "the ledger refused: {error}");
-    gateway
-        .suppressed
-        .count(&attempt.arrival.agent, problem.code(), attempt.arrival.at);
+    gateway.telemetry.metrics.refusal(problem.code().as_str());
+    attempt.trace.failed(problem.code().as_str());
+    gateway.suppress(&attempt.arrival.agent, problem.code(), attempt.arrival.at);
     problem.attempt = Some(attempt.arrival.call_id.to_string());
     reply(&problem, Some(&attempt.id), attempt.revision)
 }
@@ -165,11 +166,13 @@ impl Recorded {
 /// What a caller is told of a refusal that is in the log. `problem` says more
 /// where the refusal is not the classification's own.
 pub(super) fn refused_reply(
+    gateway: &Gateway,
     attempt: &Attempt,
     refused: Refused,
     recorded: Recorded,
     problem: Option<Problem>,
 ) -> Reply {
+    observe(gateway, attempt, &refused);
     if let Some(retained) = refused.retained {
         // The round that is awaited is asked again; nothing was sent.
         return Reply::ok(envelope::result(&attempt.id, &retained));
@@ -192,6 +195,19 @@ pub(super) fn refused_reply(
         None => problem.log_position = Some(position(&refused.entry)),
     }
     reply(&problem, Some(&attempt.id), attempt.revision)
+}
+
+/// Tells those who watch.
+fn observe(gateway: &Gateway, attempt: &Attempt, refused: &Refused) {
+    let metrics = &gateway.telemetry.metrics;
+    let code = ErrorCode::parse(refused.code.as_str()).unwrap_or(ErrorCode::Internal);
+    metrics.refusal(code.as_str());
+    attempt.trace.failed(code.as_str());
+    let entry = &refused.entry;
+    attempt.trace.at(entry.log_id.as_str(), entry.sequence);
+    if let Some(classification) = refused.classification {
+        metrics.classification(classification);
+    }
 }
 
 fn describe(problem: &mut Problem, known: &Known) {
@@ -288,6 +304,7 @@ async fn record_unread(
     draft.component = Some(profile.component_digest());
     problem.attempt = Some(arrival.call_id.to_string());
     let recorded = Recorded::of(&draft);
+    gateway.telemetry.metrics.refusal(problem.code().as_str());
     match gateway.ledger.append(draft, InForce::Unchanged).await {
         // One that tells of an execution has its position already.
         Ok((entry, _)) => {
@@ -296,9 +313,7 @@ async fn record_unread(
         }
         Err(error) => {
             tracing::error!(call_id = %arrival.call_id, "the ledger refused: {error}");
-            gateway
-                .suppressed
-                .count(&arrival.agent, problem.code(), arrival.at);
+            gateway.suppress(&arrival.agent, problem.code(), arrival.at);
         }
     }
     Unread {

@@ -35,9 +35,15 @@ pub(super) async fn reserve(
         )));
     };
     match gateway.ledger.reserve(presented).await {
-        Ok(Verdict::Reserved(reserved)) => Ok(Outcome::Reserved(reserved)),
+        Ok(Verdict::Reserved(reserved)) => {
+            if let Some(classification) = reserved.classification {
+                let metrics = &gateway.telemetry.metrics;
+                metrics.classification(classification);
+            }
+            Ok(Outcome::Reserved(reserved))
+        }
         Ok(Verdict::Refused(refused)) => Ok(Outcome::Refused(refused_reply(
-            attempt, *refused, recorded, None,
+            gateway, attempt, *refused, recorded, None,
         ))),
         Ok(Verdict::DecideAgain(again)) => {
             gateway.decisions.adopt(again.epochs);

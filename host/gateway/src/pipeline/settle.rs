@@ -1,7 +1,9 @@
 //! what the upstream said → an outcome that is durable.
 
 use countersign_canon::preimage;
-use countersign_ledger::{Answered as Outcome, Kept, LedgerError, Settled, Settlement};
+use countersign_ledger::{
+    Answered as Outcome, Kept, LedgerError, Settled, Settlement, outcome_str,
+};
 use countersign_mcp::{Answer, Verdict};
 
 use super::attempt::Attempt;
@@ -33,11 +35,22 @@ pub(super) async fn settle(gateway: &Gateway, attempt: &Attempt, invoked: Invoke
     };
     let keep = keep(gateway, attempt, &settlement, &answer);
     match gateway.ledger.settle_keeping(token, settlement, keep).await {
-        Ok(settled) => Settling::Done {
-            settled: Box::new(settled),
-            answer,
-        },
+        Ok(settled) => {
+            // Where it goes on, as another round or a task, that is its state.
+            let outcome = settled.outcome().map(outcome_str);
+            let word = outcome.unwrap_or(settled.state.as_str());
+            gateway.telemetry.metrics.outcome(word);
+            attempt.trace.say("countersign.outcome", word);
+            let entry = &settled.entry;
+            attempt.trace.at(entry.log_id.as_str(), entry.sequence);
+            Settling::Done {
+                settled: Box::new(settled),
+                answer,
+            }
+        }
         Err(error) => {
+            gateway.telemetry.metrics.outcome("settlement-failed");
+            attempt.trace.failed("settlement-failed");
             tracing::error!(call_id = %attempt.arrival.call_id, "not settled: {error}");
             Settling::Failed(error)
         }

@@ -1,6 +1,12 @@
 //! An authorization server as far as a resource sees it: a key, tokens signed
 //! with it, and a place from which its keys can be fetched.
 
+#![allow(
+    dead_code,
+    unreachable_pub,
+    reason = "each test file uses a part of it"
+)]
+
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

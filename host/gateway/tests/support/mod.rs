@@ -30,6 +30,8 @@ pub const PERMIT_ALL: &str = "permit (principal, action, resource);\n";
 /// A gateway that runs, in a folder of its own.
 pub struct Gateway {
     pub address: SocketAddr,
+    /// Where numbers and health are asked for, if anywhere.
+    pub telemetry: Option<SocketAddr>,
     pub folder: tempfile::TempDir,
     stop: Option<oneshot::Sender<()>>,
     run: JoinHandle<Ended>,
@@ -66,12 +68,14 @@ impl Gateway {
         let config = Config::read(&folder.path().join("countersign.toml")).unwrap();
         let prepared = prepare(config, environment).await.unwrap();
         let address = prepared.address();
+        let telemetry = prepared.telemetry();
         let (stop, stopped) = oneshot::channel::<()>();
         let run = tokio::spawn(prepared.run(async move {
             let _ = stopped.await;
         }));
         Self {
             address,
+            telemetry,
             folder,
             stop: Some(stop),
             run,

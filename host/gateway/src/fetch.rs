@@ -1,12 +1,13 @@
-//! One document from one URL: bounded in time and size, no redirect followed,
-//! no credential sent.
+//! One request to one URL of an operator's own: bounded in time and size, no
+//! redirect followed, no credential sent. For issuers' keys and for traces;
+//! calls go their own way, in `upstream`.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderValue, Request, StatusCode, Uri, header};
-use http_body_util::{BodyExt as _, Empty, Limited};
+use http::{HeaderValue, Method, Request, StatusCode, Uri, header};
+use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::client::conn::http1::handshake;
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -19,6 +20,9 @@ use crate::tls;
 
 /// From the first byte of the connection to the last of the document.
 const TIME: Duration = Duration::from_secs(5);
+
+/// What a collector may say to spans, in bytes.
+const MOST_ANSWER: usize = 65_536;
 
 /// Why a document could not be had.
 #[derive(Debug, Error)]
@@ -43,8 +47,8 @@ pub enum FetchError {
     Body,
 }
 
-/// Gets one document.
-pub(super) struct Fetcher {
+/// Asks one URL.
+pub(crate) struct Fetcher {
     url: Uri,
     host: String,
     port: u16,
@@ -54,7 +58,7 @@ pub(super) struct Fetcher {
 impl Fetcher {
     /// Without `roots` the certificate must go back to one that the system
     /// trusts.
-    pub(super) fn new(
+    pub(crate) fn new(
         url: &Uri,
         roots: Option<&[CertificateDer<'static>]>,
     ) -> Result<Self, FetchError> {
@@ -77,28 +81,49 @@ impl Fetcher {
         })
     }
 
-    pub(super) fn url(&self) -> &Uri {
+    pub(crate) fn url(&self) -> &Uri {
         &self.url
     }
 
-    /// The document, of at most so many bytes.
-    pub(super) async fn get(&self, most: usize) -> Result<Bytes, FetchError> {
-        let got = async {
+    /// The document there, of at most so many bytes.
+    pub(crate) async fn get(&self, most: usize) -> Result<Bytes, FetchError> {
+        let mut request = Request::new(Full::default());
+        let accept = HeaderValue::from_static("application/jwk-set+json, application/json");
+        request.headers_mut().insert(header::ACCEPT, accept);
+        self.send(request, most).await
+    }
+
+    /// Brings a JSON document there.
+    pub(crate) async fn post(&self, body: Vec<u8>) -> Result<(), FetchError> {
+        let mut request = Request::new(Full::new(Bytes::from(body)));
+        *request.method_mut() = Method::POST;
+        let json = HeaderValue::from_static("application/json");
+        request.headers_mut().insert(header::CONTENT_TYPE, json);
+        self.send(request, MOST_ANSWER).await.map(drop)
+    }
+
+    async fn send(&self, request: Request<Full<Bytes>>, most: usize) -> Result<Bytes, FetchError> {
+        let sent = async {
             let stream = TcpStream::connect((self.host.as_str(), self.port)).await?;
             match &self.tls {
-                None => self.ask(stream, most).await,
+                None => self.ask(stream, request, most).await,
                 Some((tls, name)) => {
                     let stream = tls.connect(name.clone(), stream).await?;
-                    self.ask(stream, most).await
+                    self.ask(stream, request, most).await
                 }
             }
         };
-        tokio::time::timeout(TIME, got)
+        tokio::time::timeout(TIME, sent)
             .await
             .unwrap_or(Err(FetchError::Time))
     }
 
-    async fn ask<S>(&self, stream: S, most: usize) -> Result<Bytes, FetchError>
+    async fn ask<S>(
+        &self,
+        stream: S,
+        mut request: Request<Full<Bytes>>,
+        most: usize,
+    ) -> Result<Bytes, FetchError>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -107,15 +132,12 @@ impl Fetcher {
             // What ends it is told to whoever waits for the answer.
             let _: Result<(), hyper::Error> = connection.await;
         });
-        let mut request = Request::new(Empty::<Bytes>::new());
         let path = self.url.path_and_query().cloned();
         *request.uri_mut() = path.map_or_else(Uri::default, Uri::from);
         let host = self.url.authority().map(http::uri::Authority::as_str);
         if let Ok(host) = HeaderValue::from_str(host.unwrap_or_default()) {
             request.headers_mut().insert(header::HOST, host);
         }
-        let accept = HeaderValue::from_static("application/jwk-set+json, application/json");
-        request.headers_mut().insert(header::ACCEPT, accept);
         let response = sender.send_request(request).await?;
         if response.status() != StatusCode::OK {
             return Err(FetchError::Status(response.status()));
