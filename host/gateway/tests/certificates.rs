@@ -160,7 +160,7 @@ async fn a_certificate_of_the_trust_domain_names_a_workload_and_no_other_does() 
         (
             "a key that signs certificates",
             leaf(&ca, &billing, |p| {
-                p.key_usages.push(KeyUsagePurpose::KeyCertSign)
+                p.key_usages.push(KeyUsagePurpose::KeyCertSign);
             }),
         ),
     ] {

@@ -41,7 +41,7 @@ fn a_certificate_names_exactly_one_workload_and_signs_for_no_other() {
         (
             "an authority",
             der(&one, |p| {
-                p.is_ca = IsCa::Ca(BasicConstraints::Unconstrained)
+                p.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
             }),
             Fault::Usage,
         ),
@@ -58,7 +58,7 @@ fn a_certificate_names_exactly_one_workload_and_signs_for_no_other() {
         (
             "one that does not sign",
             der(&one, |p| {
-                p.key_usages = vec![KeyUsagePurpose::KeyEncipherment]
+                p.key_usages = vec![KeyUsagePurpose::KeyEncipherment];
             }),
             Fault::Usage,
         ),

@@ -3,6 +3,7 @@
 mod agent;
 mod audit;
 mod bind;
+mod config;
 mod executions;
 mod explain;
 mod key;
@@ -36,6 +37,8 @@ enum Command {
     Executions(executions::Executions),
     #[command(subcommand)]
     Ledger(ledger::Ledger),
+    #[command(subcommand)]
+    Config(config::ConfigCommand),
     Bind(bind::Bind),
     Explain(explain::Explain),
     #[command(subcommand)]
@@ -57,6 +60,7 @@ impl Countersign {
             Command::Agent(agent) => agent.run(),
             Command::Executions(executions) => executions.run(),
             Command::Ledger(ledger) => ledger.run(),
+            Command::Config(config) => config.run(),
             Command::Bind(bind) => bind.run(),
             Command::Explain(explain) => explain.run(),
             Command::Profile(profile) => profile.run(),

@@ -4,20 +4,25 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{self, IntoDeserializer as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct File {
+    /// Where agents are served: an IP address and a port.
     #[serde(default = "listen")]
     pub(super) listen: String,
+    /// Values of `Host`, without a port, that are answered beside loopback names.
     #[serde(default)]
     pub(super) hosts: Vec<String>,
+    /// Values of `Origin` that may call beside loopback ones.
     #[serde(default)]
     pub(super) origins: Vec<String>,
     pub(super) identity: Identity,
+    /// TLS towards agents.
     pub(super) tls: Option<Tls>,
     #[serde(default)]
     pub(super) telemetry: Telemetry,
@@ -31,6 +36,7 @@ pub(super) struct File {
     pub(super) executions: Executions,
     #[serde(default)]
     pub(super) limits: Limits,
+    /// The servers behind the gateway.
     #[serde(default, rename = "server")]
     pub(super) servers: Vec<Server>,
 }
@@ -39,16 +45,23 @@ fn listen() -> String {
     "127.0.0.1:7400".to_owned()
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Identity {
+    /// How agents are told apart: one mode, or a list of them.
     #[serde(deserialize_with = "modes")]
+    #[schemars(with = "OneOrMany")]
     pub(super) mode: Vec<Mode>,
+    /// The file that `countersign agent add` writes.
     pub(super) tokens: Option<PathBuf>,
+    /// Scheme and host under which the outside world finds the gateway.
     pub(super) resource: Option<String>,
+    /// The trust domain of certificates.
     pub(super) trust_domain: Option<String>,
+    /// Scopes of which a token needs all.
     #[serde(default)]
     pub(super) scopes: Vec<String>,
+    /// Whether tokens without proof of possession are refused.
     #[serde(default)]
     pub(super) bound_only: bool,
     #[serde(default)]
@@ -59,7 +72,7 @@ pub(super) struct Identity {
     pub(super) aliases: Vec<Alias>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Mode {
     Open,
@@ -91,11 +104,20 @@ impl Mode {
     }
 }
 
+/// One mode, or a list of them, as the schema has it.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "only its schema is used")]
+enum OneOrMany {
+    One(Mode),
+    Many(Vec<Mode>),
+}
+
 /// One mode, or a list of them.
 fn modes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Mode>, D::Error> {
-    struct OneOrMany;
+    struct Modes;
 
-    impl<'de> Visitor<'de> for OneOrMany {
+    impl<'de> Visitor<'de> for Modes {
         type Value = Vec<Mode>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -111,47 +133,65 @@ fn modes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Mode>, D::Err
         }
     }
 
-    deserializer.deserialize_any(OneOrMany)
+    deserializer.deserialize_any(Modes)
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Proofs {
+    /// Under which proofs may be signed.
     #[serde(default)]
     pub(super) algorithms: Vec<String>,
+    /// How old a proof may be, in seconds; at most 600.
     pub(super) age_s: Option<u64>,
+    /// How far in the future, in seconds; at most 300.
     pub(super) skew_s: Option<u64>,
+    /// Whether each proof has a nonce of the gateway's.
     #[serde(default)]
     pub(super) nonces: bool,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Issuer {
+    /// Exactly as `iss` has it.
     pub(super) name: String,
+    /// The file with its keys.
     pub(super) jwks_file: Option<PathBuf>,
+    /// The URL of its keys.
     pub(super) jwks_url: Option<String>,
+    /// The authorities of the URL's certificate.
     pub(super) ca_file: Option<PathBuf>,
+    /// How often the URL is asked, in seconds.
     pub(super) refresh_s: Option<u64>,
+    /// How long its last good answer is used, in seconds.
     pub(super) keep_s: Option<u64>,
+    /// Under which its tokens may be signed.
     #[serde(default)]
     pub(super) algorithms: Vec<String>,
+    /// Audiences that are taken beside the server's own.
     #[serde(default)]
     pub(super) audiences: Vec<String>,
+    /// The claim that names the workload.
     pub(super) subject_claim: Option<String>,
+    /// The claim that names the represented user.
     pub(super) user_claim: Option<String>,
+    /// The claim that holds a delegated authority.
     pub(super) authority_claim: Option<String>,
+    /// By how many seconds its clock may differ; at most 300.
     pub(super) skew_s: Option<u64>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Alias {
+    /// Who authenticates.
     pub(super) from: Workload,
+    /// Whose executions those are.
     pub(super) to: Workload,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Workload {
     pub(super) method: String,
@@ -160,42 +200,59 @@ pub(super) struct Workload {
     pub(super) subject: String,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Tls {
+    /// The certificate with its chain, PEM.
     pub(super) certificate: PathBuf,
+    /// Its key, PEM.
     pub(super) key: PathBuf,
+    /// The authorities of clients' certificates, PEM.
     pub(super) client_ca: Option<PathBuf>,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Telemetry {
+    /// Where numbers and health are asked for.
     pub(super) listen: Option<String>,
+    /// The collector's URL for traces, OTLP over HTTP.
     pub(super) traces_url: Option<String>,
+    /// The authorities of the collector's certificate.
     pub(super) traces_ca_file: Option<PathBuf>,
+    /// What the gateway is called in traces.
     pub(super) service: Option<String>,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Store {
     #[serde(default)]
     pub(super) kind: Kind,
+    /// The database's URL.
     pub(super) url: Option<String>,
+    /// The file with the database's URL.
     pub(super) url_file: Option<PathBuf>,
+    /// The variable with the database's URL.
     pub(super) url_variable: Option<String>,
+    /// How long a gateway that says nothing is waited for, in milliseconds.
     pub(super) lease_ms: Option<u64>,
     pub(super) unsynchronous_standbys: Option<bool>,
+    /// The SQLite database.
     pub(super) path: Option<PathBuf>,
+    /// How far the log had come; best kept on another disk.
     pub(super) anchor: Option<PathBuf>,
+    /// The key that signs the log.
     pub(super) key: Option<PathBuf>,
+    /// What the name of a new log begins with.
     pub(super) origin: Option<String>,
+    /// Components and policies that entries name.
     pub(super) archive: Option<PathBuf>,
+    /// The folder of the operator's socket.
     pub(super) operator: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Kind {
     #[default]
@@ -203,13 +260,14 @@ pub(super) enum Kind {
     Postgres,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Policy {
+    /// The folder of policies; without it the shipped ones decide.
     pub(super) folder: Option<PathBuf>,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Profile {
     pub(super) default: Option<String>,
@@ -218,23 +276,25 @@ pub(super) struct Profile {
     pub(super) files: Vec<ProfileFile>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ProfileFile {
     pub(super) path: PathBuf,
     pub(super) digest: Option<String>,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Executions {
+    /// Which calls need an `execution_id`.
     #[serde(default)]
     pub(super) required: Required,
+    /// Seconds for which a settled answer can be fetched again.
     pub(super) retain_answers: Option<u64>,
     pub(super) answers_key: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, Default, Deserialize)]
+#[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Required {
     #[default]
@@ -243,39 +303,58 @@ pub(super) enum Required {
     Always,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Limits {
+    /// Calls in flight.
     pub(super) calls: Option<usize>,
+    /// Of these, to one server.
     pub(super) calls_per_server: Option<usize>,
+    /// Of these, by one agent.
     pub(super) calls_per_agent: Option<usize>,
+    /// Requests of one agent in a second, on average.
     pub(super) requests_per_second: Option<u32>,
+    /// Requests of one agent at once.
     pub(super) burst: Option<u32>,
+    /// Sessions open at once.
     pub(super) sessions: Option<usize>,
+    /// Connections open at once.
     pub(super) connections: Option<usize>,
+    /// Of these, from one address.
     pub(super) connections_per_peer: Option<usize>,
     pub(super) answers: Option<u64>,
     pub(super) answers_bytes: Option<u64>,
     pub(super) answer_bytes: Option<usize>,
+    /// How long a task may stay open.
     pub(super) task_timeout_ms: Option<u64>,
+    /// How long a handshake or the head of a request may take.
     pub(super) head_timeout_ms: Option<u64>,
+    /// How long a body may take to arrive.
     pub(super) body_timeout_ms: Option<u64>,
+    /// How long calls in flight may take to end at shutdown.
     pub(super) drain_ms: Option<u64>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Server {
+    /// `[a-z0-9][a-z0-9-]{0,62}`
     pub(super) name: String,
+    /// Where it is, over Streamable HTTP.
     pub(super) url: Option<String>,
+    /// The file with its token.
     pub(super) bearer_token_file: Option<PathBuf>,
     pub(super) ca_file: Option<PathBuf>,
+    /// Headers that each request to it carries.
     #[serde(default)]
     pub(super) headers: BTreeMap<String, String>,
+    /// The program with its arguments, over stdio.
     pub(super) command: Option<Vec<String>>,
+    /// Variables that a spawned server gets.
     #[serde(default)]
     pub(super) env: BTreeMap<String, String>,
     pub(super) folder: Option<PathBuf>,
+    /// The revision that the gateway speaks with it.
     pub(super) revision: Option<String>,
     pub(super) call_timeout_ms: Option<u64>,
     pub(super) connect_timeout_ms: Option<u64>,

@@ -350,6 +350,16 @@ impl Server {
     }
 }
 
+/// The JSON Schema of configuration files, as text.
+#[must_use]
+pub fn schema() -> String {
+    let schema = schemars::schema_for!(file::File);
+    // INVARIANT: a schema is plain JSON, which has a text.
+    let mut text = serde_json::to_string_pretty(&schema).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
 impl Config {
     /// Reads the file at `path`.
     ///
