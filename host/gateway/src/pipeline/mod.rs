@@ -81,26 +81,24 @@ async fn once(
         trace: Arc::clone(&attempt.trace),
     };
 
-    let begun = clock.begin();
-    let classified = classify::classify(gateway, attempt).await;
-    clock.end(Stage::Classify, begun);
-    let classified = match classified {
+    let stage = clock.stage(Stage::Classify);
+    let classified = match classify::classify(gateway, attempt).await {
         Ok(classified) => classified,
         Err(stopped) => return refusing.stopped(attempt, stopped).await,
     };
+    drop(stage);
     if classified.is_refused() {
         return refusing.by_classification(attempt, &classified).await;
     }
-    let begun = clock.begin();
-    let offered = catalog::offered(gateway, attempt).await;
-    clock.end(Stage::Catalog, begun);
-    let offered = match offered {
+    let stage = clock.stage(Stage::Catalog);
+    let offered = match catalog::offered(gateway, attempt).await {
         Ok(offered) => offered,
         Err(problem) => return refusing.by(attempt, &classified, *problem).await,
     };
-    let begun = clock.begin();
+    drop(stage);
+    let stage = clock.stage(Stage::Decide);
     let permit = decide::decide(&basis, attempt, classified, &offered);
-    clock.end(Stage::Decide, begun);
+    drop(stage);
     gateway.telemetry.metrics.decision(permit.is_ok());
     let permit = match permit {
         Ok(permit) => permit,
@@ -120,19 +118,18 @@ async fn once(
         let problem = overloaded();
         return refusing.by(attempt, permit.classified(), problem).await;
     };
-    let begun = clock.begin();
-    let reserved = reserve::reserve(gateway, attempt, permit).await;
-    clock.end(Stage::Reserve, begun);
-    let reserved = match reserved? {
+    let stage = clock.stage(Stage::Reserve);
+    let reserved = match reserve::reserve(gateway, attempt, permit).await? {
         Outcome::Reserved(reserved) => reserved,
         Outcome::Refused(reply) => return Ok(reply),
     };
-    let begun = clock.begin();
+    drop(stage);
+    let stage = clock.stage(Stage::Invoke);
     let invoked = invoke::invoke(attempt, &offered, reserved, outbox).await;
-    clock.end(Stage::Invoke, begun);
-    let begun = clock.begin();
+    drop(stage);
+    let stage = clock.stage(Stage::Settle);
     let settled = settle::settle(gateway, attempt, invoked).await;
-    clock.end(Stage::Settle, begun);
+    drop(stage);
     drop(place);
     Ok(deliver::deliver(attempt, settled))
 }
@@ -143,18 +140,30 @@ struct Clock<'g> {
     trace: Arc<Trace>,
 }
 
-impl Clock<'_> {
-    fn begin(&self) -> Duration {
-        self.gateway.environment.monotonic()
-    }
+/// A stage that runs; it has passed when this is dropped.
+struct Running<'c> {
+    clock: &'c Clock<'c>,
+    stage: Stage,
+    begun: Duration,
+}
 
-    fn end(&self, stage: Stage, begun: Duration) {
-        let Gateway {
-            telemetry,
-            environment,
-            ..
-        } = self.gateway;
-        telemetry.passed(&self.trace, stage, begun, environment);
+impl Clock<'_> {
+    fn stage(&self, stage: Stage) -> Running<'_> {
+        Running {
+            clock: self,
+            stage,
+            begun: self.gateway.environment.monotonic(),
+        }
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        let Clock { gateway, trace } = self.clock;
+        let environment = &gateway.environment;
+        gateway
+            .telemetry
+            .passed(trace, self.stage, self.begun, environment);
     }
 }
 

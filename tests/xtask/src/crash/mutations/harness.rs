@@ -38,7 +38,7 @@ pub(super) const HARNESS: &[Mutation] = mutations! {
     CUT "take a broken connection for a call that was never sent":
         "            Settlement::Unanswered {\n                reason: reason.code()?,\n                received,\n            }," => "            Settlement::NotSent {\n                reason: { let _ = received; reason.code()? },\n            },";
     FULL "count nothing that could not be written":
-        "        .suppressed\n        .count(&attempt.arrival.agent, problem.code(), attempt.arrival.at);" => "        .suppressed;";
+        "    gateway.suppress(&attempt.arrival.agent, problem.code(), attempt.arrival.at);\n" => "";
     REFUSE "call another identifier safe, whatever there was":
         "safe_with_new_id: classification == Some(Classification::Fresh)" => "safe_with_new_id: true || classification == Some(Classification::Fresh)";
 
