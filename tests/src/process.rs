@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::environment;
 
 /// How long a process may take to say what is waited for.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// How often it is looked at.
 const LOOK: Duration = Duration::from_millis(5);
@@ -52,7 +52,7 @@ impl Process {
     ///
     /// # Panics
     ///
-    /// When it ends first, or within a minute does not say it.
+    /// When it ends first, or in five minutes does not say it.
     pub async fn says(&mut self, what: &str, from: usize) -> String {
         let began = environment::now();
         loop {
@@ -85,7 +85,7 @@ impl Process {
     ///
     /// # Panics
     ///
-    /// When it neither says it nor ends within a minute.
+    /// When it neither says it nor ends in five minutes.
     pub async fn says_or_ends(&mut self, what: &str, from: usize) -> Result<String, String> {
         let began = environment::now();
         loop {
@@ -142,7 +142,7 @@ impl Process {
     ///
     /// # Panics
     ///
-    /// When it does not end within a minute.
+    /// When it does not end in five minutes.
     pub async fn terminate(mut self) -> ExitStatus {
         let id = i32::try_from(self.child.id()).ok();
         if let Some(id) = id.and_then(Pid::from_raw) {

@@ -101,7 +101,7 @@ impl Keeper {
     /// Waits until the server has said `what` after byte `from` of its log;
     /// false where it says `otherwise` first.
     pub(crate) fn says(&self, what: &str, otherwise: &str, from: usize) -> bool {
-        for _ in 0..12_000 {
+        for _ in 0..60_000 {
             let log = self.log();
             let new = log.get(from..).unwrap_or_default();
             if new.contains(what) {

@@ -10,7 +10,7 @@ use super::plan::{Call, Round};
 use crate::{Answer, Client, Revision};
 
 /// How long a client waits.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What a client was told.
 #[derive(Clone, Debug, PartialEq, Eq)]

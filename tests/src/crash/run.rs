@@ -12,10 +12,10 @@ use super::world::{Victim, World};
 use crate::environment;
 
 /// How long an execution may stay in flight once everything is well.
-const REST: Duration = Duration::from_secs(90);
+const REST: Duration = Duration::from_secs(300);
 
 /// How long running replicas may take to see that their database is another one.
-const SEES: Duration = Duration::from_secs(60);
+const SEES: Duration = Duration::from_secs(300);
 
 /// What a sequence came to.
 #[derive(Clone, Copy, Debug, Default)]

@@ -21,7 +21,7 @@ const NOT_SENT: Words = &[
 ];
 
 /// For how long a fault waits that is due by itself, in milliseconds.
-const DUE_MS: u32 = 60_000;
+const DUE_MS: u32 = 300_000;
 
 pub(super) fn cells() -> Vec<Cell> {
     let mut cells = Vec::new();

@@ -29,7 +29,7 @@ pub use victim::Victim;
 pub const AGENTS: [&str; 3] = ["alice", "bob", "carol"];
 
 /// How long the gateway may take to be itself again once everything is well.
-const RECOVERY: Duration = Duration::from_secs(60);
+const RECOVERY: Duration = Duration::from_secs(300);
 
 /// How often an export is tried.
 const EXPORT_TRIES: u32 = 50;

@@ -18,7 +18,7 @@ use crate::{Gateway, Plan, Revision, Server as Upstream, environment, said};
 const PORTS: u32 = 5;
 
 /// Until then a second gateway on one store has ended.
-const SECOND_ENDS: Duration = Duration::from_secs(20);
+const SECOND_ENDS: Duration = Duration::from_secs(120);
 
 /// What bounds a fleet of clients is not what is tried here.
 const LIMITS: &str = "[limits]\ncalls_per_agent = 512\ncalls_per_server = 512\n\
@@ -191,6 +191,8 @@ impl Replica {
     pub async fn restored(&mut self) -> Result<(), String> {
         self.victim.stormy.store(true, Ordering::SeqCst);
         self.gateway.kill();
+        // What the power took away was never in the store that is kept.
+        self.victim.lose_power();
         let kept = self.gateway.folder().join("kept");
         let _ = fs::remove_dir_all(&kept);
         fs::create_dir(&kept).unwrap();

@@ -10,7 +10,7 @@ use countersign_test_postgres::{Database, Shutdown};
 use super::super::proxy::Table;
 
 /// How long a server that was stopped may stay away.
-const AWAY: Duration = Duration::from_secs(60);
+const AWAY: Duration = Duration::from_secs(300);
 
 /// What a full disk is to a statement: an error of the server's own.
 const NO_ROOM: &str = "CREATE OR REPLACE FUNCTION public.no_room() RETURNS trigger \
