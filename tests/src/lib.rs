@@ -28,7 +28,6 @@ mod ledger;
 pub mod measure;
 pub mod outcome;
 mod process;
-mod shrink;
 mod upstream;
 pub mod vectors;
 

@@ -15,13 +15,14 @@ use countersign_canon::{Digest, ProfileId};
 use wasmtime::component::Component;
 
 use crate::cache::{Cache, Warning};
-use crate::check;
+use crate::check::{self, Instructions};
+use crate::convert::Described;
 use crate::embedded;
 use crate::load_error::{EngineError, LoadError, Problem};
 use crate::pin::Pin;
 use crate::profile::{Loaded, Profile};
 use crate::runtime::Runtime;
-use crate::settings::Settings;
+use crate::settings::{Compiled, Settings};
 
 /// The most bytes that a component file may have: 16 MiB.
 const MAX_COMPONENT_BYTES: u64 = 16 << 20;
@@ -151,20 +152,38 @@ impl Engine {
             // What was kept had passed the same check on the same bytes.
             Some(component) => component,
             None => {
-                check::form(source)?;
+                check::form(source, Instructions::Served)?;
                 Component::new(engine, source).map_err(|_| Problem::Unsupported)?
             }
         };
-        check::exports(engine, &component)?;
+        let (mut loaded, vectors) = self.described(&component, source, digest, expected)?;
+        let profile = Profile::new(loaded.clone());
+        check::self_test(&profile, &vectors)?;
+        if let Some(cache) = cache.filter(|_| !was_kept) {
+            note(cache.keep(engine, digest, &component), &mut warnings);
+        }
+        loaded.warnings = warnings;
+        Ok(Profile::new(loaded))
+    }
+
+    /// A component of the world, and what it says of itself.
+    fn described(
+        &self,
+        component: &Component,
+        source: &[u8],
+        digest: Digest,
+        expected: Option<&ProfileId>,
+    ) -> Result<(Loaded, Vec<Described>), Problem> {
+        check::exports(self.runtime.engine(), component)?;
         let pre = self
             .runtime
-            .prepare(&component)
+            .prepare(component)
             .map_err(|error| wrong_type(&error))?;
         self.runtime
             .has_types_of_the_world(&pre)
             .map_err(|error| wrong_type(&error))?;
         let described = check::describe(&self.runtime, &pre, expected)?;
-        let mut loaded = Loaded {
+        let loaded = Loaded {
             runtime: Arc::clone(&self.runtime),
             pre,
             id: described.id,
@@ -174,14 +193,65 @@ impl Engine {
             bytes: source.into(),
             warnings: Vec::new(),
         };
-        let profile = Profile::new(loaded.clone());
-        check::self_test(&profile, &described.vectors)?;
-        if let Some(cache) = cache.filter(|_| !was_kept) {
-            note(cache.keep(engine, digest, &component), &mut warnings);
-        }
-        loaded.warnings = warnings;
-        Ok(Profile::new(loaded))
+        Ok((loaded, described.vectors))
     }
+
+    /// Sets up an engine to certify with: it runs floats too, so that what
+    /// they lead to is seen, keeps no compiled code, and is never to serve.
+    ///
+    /// # Errors
+    ///
+    /// As [`Engine::new`].
+    pub fn for_certification(slots: u32, compiled: Compiled) -> Result<Self, EngineError> {
+        let runtime = Arc::new(Runtime::for_certification(slots, compiled)?);
+        Ok(Self {
+            runtime,
+            cache: None,
+        })
+    }
+
+    /// Loads a component that is to be certified. What [`Engine::load`] would
+    /// refuse it for is noted where it can run all the same.
+    ///
+    /// # Errors
+    ///
+    /// What keeps it from running at all.
+    pub fn load_candidate(&self, source: &[u8]) -> Result<Candidate, LoadError> {
+        let digest = Digest::of(&[source]);
+        self.candidate(source, digest)
+            .map_err(|problem| LoadError::new(digest.as_str(), problem))
+    }
+
+    fn candidate(&self, source: &[u8], digest: Digest) -> Result<Candidate, Problem> {
+        let bytes = u64::try_from(source.len()).unwrap_or(u64::MAX);
+        if bytes > MAX_COMPONENT_BYTES {
+            return Err(Problem::TooLarge(bytes));
+        }
+        check::form(source, Instructions::Certified)?;
+        let component =
+            Component::new(self.runtime.engine(), source).map_err(|_| Problem::Unsupported)?;
+        let (loaded, vectors) = self.described(&component, source, digest, None)?;
+        let profile = Profile::new(loaded);
+        let noted = [
+            check::form(source, Instructions::Served),
+            check::self_test(&profile, &vectors),
+        ];
+        let id = profile.id().as_str();
+        let problems = noted.into_iter().filter_map(Result::err);
+        let problems = problems
+            .map(|problem| LoadError::new(id, problem))
+            .collect();
+        Ok(Candidate { profile, problems })
+    }
+}
+
+/// A component that is to be certified.
+#[derive(Debug)]
+pub struct Candidate {
+    /// It runs; whether it keeps its word is to be seen.
+    pub profile: Profile,
+    /// Why no gateway would load it.
+    pub problems: Vec<LoadError>,
 }
 
 impl fmt::Debug for Engine {

@@ -14,7 +14,8 @@ pub(crate) const BASE: u64 = 10_000_000;
 pub(crate) const PER_BYTE: u64 = 10_000;
 
 /// The fuel of a call with an argument of `bytes`.
-pub(crate) fn for_bytes(bytes: usize) -> u64 {
+#[must_use]
+pub fn for_bytes(bytes: usize) -> u64 {
     let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
     BASE.saturating_add(PER_BYTE.saturating_mul(bytes))
 }

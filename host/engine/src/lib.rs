@@ -27,10 +27,11 @@ mod settings;
 mod slots;
 
 pub use cache::Warning;
-pub use engine::Engine;
+pub use engine::{Candidate, Engine};
 pub use fault::{Fault, FaultKind, Function, Rule};
+pub use fuel::for_bytes as fuel_for_bytes;
 pub use load_error::{EngineError, LoadError, Problem};
 pub use pin::Pin;
 pub use profile::{Interpreted, Profile, WORLD, Warm};
 pub use profiles::Profiles;
-pub use settings::{CacheSettings, DEFAULT_SLOTS, MAX_SLOTS, Settings};
+pub use settings::{CacheSettings, Compiled, DEFAULT_SLOTS, MAX_SLOTS, Settings};

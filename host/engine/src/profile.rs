@@ -296,18 +296,39 @@ impl Warm<'_> {
         presented: &Presented<'_>,
         recorded: Option<&Recorded<'_>>,
     ) -> Result<Classification, Fault> {
+        let said = self.said(presented, recorded);
+        self.profile.agreed(said, presented, recorded)
+    }
+
+    /// What the component itself says an attempt is; its word alone.
+    ///
+    /// # Errors
+    ///
+    /// A [`Fault`] where it does not answer; the instance is of no more use.
+    pub fn verdict(
+        &mut self,
+        presented: &Presented<'_>,
+        recorded: Option<&Recorded<'_>>,
+    ) -> Result<Classification, Fault> {
+        self.said(presented, recorded)
+            .map_err(|kind| self.profile.fault(Function::Classify, kind))
+    }
+
+    fn said(
+        &mut self,
+        presented: &Presented<'_>,
+        recorded: Option<&Recorded<'_>>,
+    ) -> Result<Classification, FaultKind> {
         let bytes = question_bytes(presented, recorded);
         let (asked, known) = (
             convert::presented(presented),
             recorded.map(convert::recorded),
         );
-        let said = self
-            .instance
+        self.instance
             .call(bytes, |guest, store| {
                 guest.call_classify(store, &asked, known.as_ref())
             })
-            .map(convert::classification);
-        self.profile.agreed(said, presented, recorded)
+            .map(convert::classification)
     }
 }
 

@@ -15,7 +15,7 @@ use crate::bindings::{Admission, AdmissionPre};
 use crate::fault::FaultKind;
 use crate::fuel;
 use crate::load_error::EngineError;
-use crate::settings::{MAX_SLOTS, Settings};
+use crate::settings::{Compiled, MAX_SLOTS, Settings};
 use crate::slots::Slots;
 
 /// The most linear memory that a component may declare: 256 MiB.
@@ -42,7 +42,25 @@ pub(crate) struct Runtime {
 
 impl Runtime {
     pub(crate) fn new(settings: &Settings) -> Result<Self, EngineError> {
-        let slots = settings.slots;
+        Self::with(settings.slots, config)
+    }
+
+    /// For certification alone: floats run too.
+    pub(crate) fn for_certification(slots: u32, compiled: Compiled) -> Result<Self, EngineError> {
+        Self::with(slots, |slots| {
+            let mut config = config(slots);
+            config.wasm_features(WasmFeatures::FLOATS, true);
+            if compiled == Compiled::Plainly {
+                config
+                    .allocation_strategy(InstanceAllocationStrategy::OnDemand)
+                    .memory_init_cow(false)
+                    .cranelift_opt_level(OptLevel::None);
+            }
+            config
+        })
+    }
+
+    fn with(slots: u32, config: impl FnOnce(u32) -> Config) -> Result<Self, EngineError> {
         if slots == 0 || slots > MAX_SLOTS {
             return Err(EngineError::Slots(slots));
         }

@@ -41,3 +41,13 @@ pub struct CacheSettings {
     /// once, when the folder has no key yet.
     pub random: fn(&mut [u8]) -> bool,
 }
+
+/// How an engine to certify with compiles: what a profile says must not depend
+/// on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compiled {
+    /// As where it is served: optimized, its memory from a pool.
+    AsServed,
+    /// Not optimized, its memory made for each instance.
+    Plainly,
+}

@@ -15,6 +15,7 @@ pub mod envelope;
 pub mod headers;
 pub mod incoming;
 pub mod json;
+pub mod mirror;
 pub mod outcome;
 mod problem;
 mod revision;

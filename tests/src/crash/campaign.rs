@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+use countersign_certify::Shrinking;
 use tokio::task::JoinSet;
 
 use super::generate::generate;
 use super::plan::{Sequence, Step};
 use super::run::{Tally, play};
 use super::world::{Store, World};
-use crate::shrink::Shrinking;
 
 /// Sequences that share a world: starting one costs more than playing one.
 const SHARED: u64 = 12;

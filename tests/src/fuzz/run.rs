@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
+use countersign_certify::Shrinking;
 use countersign_engine::{Engine, Settings};
 
 use super::keys::Keys;
 use super::{Generator, Judge};
-use crate::shrink::Shrinking;
 
 /// Which cases are run, and on how many threads.
 #[derive(Clone, Copy, Debug)]

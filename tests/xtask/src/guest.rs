@@ -3,7 +3,8 @@
 //! 1. build the profiles' crates for WebAssembly, with the pinned compiler and
 //!    without a trace of the folders they were built in;
 //! 2. wrap each core module as a component, and check what a host would;
-//! 3. write it, or compare it, under `guest/released`, with `profiles.lock`.
+//! 3. write it, or compare it, under `guest/released`, with `profiles.lock`;
+//!    the broken profile that certification is tried on, under `tests/profiles`.
 //!
 //! The components are checked in, so nothing else needs a WebAssembly target.
 
@@ -28,6 +29,8 @@ const WORLD: &str = "countersign:admission@1.0.0";
 /// The compiler that released components are built with, bit for bit.
 const RUSTC: &str = "1.95.0";
 const PREFIX: &str = "countersign-profile-";
+/// The fixture, which is never released.
+const BROKEN: &str = "countersign-broken";
 /// Enough for a reader that never recurses and keeps its tables on the heap.
 const STACK_BYTES: u32 = 128 << 10;
 /// All memory that a component ever has: it is sized in advance and never
@@ -73,7 +76,14 @@ struct Built {
 
 impl Built {
     fn file(&self) -> PathBuf {
+        if self.is_fixture() {
+            return workspace::root().join("tests/profiles/broken.wasm");
+        }
         released().join(format!("{}@{}.wasm", self.name, self.version))
+    }
+
+    fn is_fixture(&self) -> bool {
+        self.name == BROKEN
     }
 
     fn digest(&self) -> String {
@@ -128,7 +138,7 @@ fn release(replace: bool) -> Outcome {
     for component in &built {
         let file = component.file();
         let differs = fs::read(&file).is_ok_and(|bytes| bytes != component.bytes);
-        if differs && !replace {
+        if differs && !replace && !component.is_fixture() {
             return Err(Failure::new(format!(
                 "`{}` is released and would change: raise the version of `{PREFIX}{}`",
                 shown(&file),
@@ -154,7 +164,7 @@ fn lock_text(built: &[Built]) -> String {
         "# The released components and what each must hash to.\n\
          # Written by `cargo xtask guest`, compared by `cargo xtask guest --check`.\n",
     );
-    for component in built {
+    for component in built.iter().filter(|component| !component.is_fixture()) {
         let Built { name, version, .. } = component;
         let digest = component.digest();
         let _ = write!(
@@ -365,7 +375,10 @@ fn build(
         TARGET,
     ]);
     let profiles: Vec<&Value> = packages(&metadata)
-        .filter(|package| text(package, "name").starts_with(PREFIX))
+        .filter(|package| {
+            let name = text(package, "name");
+            name.starts_with(PREFIX) || name == BROKEN
+        })
         .collect();
     for profile in &profiles {
         command.args(["--package", text(profile, "name")]);
@@ -377,7 +390,8 @@ fn build(
     for profile in profiles {
         let name = text(profile, "name");
         let file = format!("{TARGET}/release/{}.wasm", name.replace('-', "_"));
-        let bytes = component(&fs::read(target.join(file))?)
+        let may_float = name == BROKEN;
+        let bytes = component(&fs::read(target.join(file))?, may_float)
             .map_err(|why| Failure::new(format!("`{name}`: {why}")))?;
         let name = name.trim_start_matches(PREFIX).to_owned();
         built.push(Built {
@@ -391,23 +405,21 @@ fn build(
 }
 
 /// Wraps a core module as a component, and checks it as a host would.
-fn component(module: &[u8]) -> Outcome<Vec<u8>> {
+fn component(module: &[u8], may_float: bool) -> Outcome<Vec<u8>> {
     let encoded = wit_component::ComponentEncoder::default()
         .validate(true)
         .module(module)
         .and_then(|mut encoder| encoder.encode());
     let bytes = encoded.map_err(|error| Failure::new(format!("{error:#}")))?;
-    inspect(&bytes)?;
+    inspect(&bytes, may_float)?;
     Ok(bytes)
 }
 
 /// No imports, no floating point, no vectors, no threads, and a memory that
 /// says how large it may become.
-fn inspect(component: &[u8]) -> Outcome {
-    let never = WasmFeatures::FLOATS
-        | WasmFeatures::SIMD
-        | WasmFeatures::RELAXED_SIMD
-        | WasmFeatures::THREADS;
+fn inspect(component: &[u8], may_float: bool) -> Outcome {
+    let mut never = WasmFeatures::SIMD | WasmFeatures::RELAXED_SIMD | WasmFeatures::THREADS;
+    never.set(WasmFeatures::FLOATS, !may_float);
     Validator::new_with_features(WasmFeatures::default() - never).validate_all(component)?;
     let mut depth = 0_u32;
     for payload in Parser::new(0).parse_all(component) {

@@ -20,8 +20,16 @@ fn allowed() -> WasmFeatures {
         | WasmFeatures::COMPONENT_MODEL
 }
 
+/// What a component may be built from to be served, or to be certified: there
+/// floats are no obstacle, so that what they lead to is seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Instructions {
+    Served,
+    Certified,
+}
+
 /// Checks the bytes of a component, its inner modules included.
-pub(crate) fn form(bytes: &[u8]) -> Result<(), Problem> {
+pub(crate) fn form(bytes: &[u8], instructions: Instructions) -> Result<(), Problem> {
     // What a component wants is said before what it is made of, since wanting
     // WASI is the commonest mistake and brings others with it.
     let mut depth = 0_u32;
@@ -56,7 +64,11 @@ pub(crate) fn form(bytes: &[u8]) -> Result<(), Problem> {
     if !component {
         return Err(Problem::Instructions("it is a core module".into()));
     }
-    Validator::new_with_features(allowed())
+    let features = match instructions {
+        Instructions::Served => allowed(),
+        Instructions::Certified => allowed() | WasmFeatures::FLOATS,
+    };
+    Validator::new_with_features(features)
         .validate_all(bytes)
         .map_err(|error| Problem::Instructions(error.message().into()))?;
     match memories {

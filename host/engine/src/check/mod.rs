@@ -7,5 +7,5 @@ mod form;
 mod self_test;
 
 pub(crate) use exports::exports;
-pub(crate) use form::form;
+pub(crate) use form::{Instructions, form};
 pub(crate) use self_test::{describe, self_test};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use countersign_canon::{Value, View};
+use countersign_mcp::mirror::{self, NoForm};
 use countersign_mcp::tools::Tool;
 use countersign_mcp::{ErrorCode, Problem, conformity};
 use countersign_policy::{Class, Hints};
@@ -65,10 +65,8 @@ pub(crate) async fn offered(gateway: &Gateway, attempt: &Attempt) -> Result<Offe
     let class = Class::of(hints);
     let mut declared = Vec::with_capacity(tool.mirrored.len());
     for (header, argument) in &tool.mirrored {
-        let value = mirrored(&bound.interpreted.view, argument).map_err(|NoForm| {
-            Problem::new(ErrorCode::HeaderMismatch)
-                .because("an argument that a header must mirror has no form there")
-        })?;
+        let value = mirror::value(&bound.interpreted.view, argument)
+            .map_err(|NoForm| Problem::new(ErrorCode::HeaderMismatch).because(NoForm::TEXT))?;
         declared.push((header.clone(), value));
     }
     if !attempt.revision.has_sessions() {
@@ -88,25 +86,4 @@ pub(crate) async fn offered(gateway: &Gateway, attempt: &Attempt) -> Result<Offe
         class,
         mirrored: declared,
     })
-}
-
-/// A value that no header carries.
-struct NoForm;
-
-/// An argument as a header has it; none where it is absent or null. A number
-/// that is no integer within ±(2^53−1), an array or an object has no form.
-fn mirrored(view: &View, argument: &str) -> Result<Option<String>, NoForm> {
-    let value = view
-        .root()
-        .get("arguments")
-        .and_then(|arguments| arguments.get(argument));
-    Ok(Some(
-        match value.map(countersign_canon::view::Cursor::value) {
-            None | Some(Value::Null) => return Ok(None),
-            Some(Value::Boolean(value)) => value.to_string(),
-            Some(Value::Integer(value)) if value.unsigned_abs() < 1 << 53 => value.to_string(),
-            Some(Value::Text(value)) => value.clone(),
-            Some(_) => return Err(NoForm),
-        },
-    ))
 }

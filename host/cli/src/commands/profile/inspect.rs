@@ -1,63 +1,14 @@
-//! `countersign profile`: what profiles there are, and what a file is.
+//! `countersign profile inspect`.
 
-use std::fs::File;
-use std::io::{self, Read as _, Write};
+use std::io::{self, Write};
 
-use clap::{Args, Subcommand};
+use clap::Args;
 use countersign_canon::{Digest, Limits};
-use countersign_engine::{WORLD, embedded};
+use countersign_engine::WORLD;
 use serde_json::json;
 
 use crate::failure::{Failure, Status};
 use crate::profiles;
-
-/// See which profiles there are
-#[derive(Debug, Subcommand)]
-pub(crate) enum Profile {
-    List(List),
-    Inspect(Inspect),
-}
-
-impl Profile {
-    pub(crate) fn run(&self) -> Result<Status, Failure> {
-        match self {
-            Self::List(list) => list.run(),
-            Self::Inspect(inspect) => inspect.run(),
-        }
-    }
-}
-
-/// List the profiles that are built in
-#[derive(Debug, Args)]
-pub(crate) struct List {
-    /// Print one JSON object a line
-    #[arg(long)]
-    json: bool,
-}
-
-impl List {
-    fn run(&self) -> Result<Status, Failure> {
-        let mut output = io::stdout().lock();
-        for component in embedded::all() {
-            let pin = component.pin();
-            let is_default = pin.id.as_str() == embedded::DEFAULT;
-            let printed = if self.json {
-                let line = json!({
-                    "profile": pin.id.as_str(),
-                    "component": pin.digest.as_str(),
-                    "world": WORLD,
-                    "default": is_default,
-                });
-                writeln!(output, "{line}")
-            } else {
-                let mark = if is_default { "  (default)" } else { "" };
-                writeln!(output, "{:<24}{}{mark}", pin.id.as_str(), pin.digest)
-            };
-            printed.map_err(|error| Failure::output(&error))?;
-        }
-        Ok(Status::OK)
-    }
-}
 
 /// Say what a component is, and whether it may be used
 ///
@@ -76,15 +27,9 @@ pub(crate) struct Inspect {
     file: String,
 }
 
-/// One byte more than any component may have.
-const MOST_BYTES: u64 = (16 << 20) + 1;
-
 impl Inspect {
-    fn run(&self) -> Result<Status, Failure> {
-        let mut bytes = Vec::new();
-        File::open(&self.file)
-            .and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes))
-            .map_err(|error| Failure::path(&self.file, &error))?;
+    pub(super) fn run(&self) -> Result<Status, Failure> {
+        let bytes = super::component(&self.file)?;
         let digest = Digest::of(&[&bytes]);
         // Nobody has vouched for this file, so nothing of it is kept.
         let (report, status) = match profiles::engine(false)?.load_foreign(&bytes, None) {

@@ -1,17 +1,19 @@
-//! Makes what fails small: whatever can be left out is. The fuzzer shrinks the
-//! bytes of a message by it, the crash harness the steps of a sequence.
+//! Makes what fails small: whatever can be left out is, of the bytes of a
+//! message or of the steps of a sequence.
 
 /// A list that fails, and which piece of it is left out next: ever shorter
 /// ones, from half of it down to one item.
 #[derive(Debug)]
-pub(crate) struct Shrinking<T> {
+pub struct Shrinking<T> {
     smallest: Vec<T>,
     piece: usize,
     at: usize,
 }
 
 impl<T: Clone> Shrinking<T> {
-    pub(crate) fn new(failing: &[T]) -> Self {
+    /// Begins with a list that fails.
+    #[must_use]
+    pub fn new(failing: &[T]) -> Self {
         Self {
             smallest: failing.to_vec(),
             piece: failing.len().div_ceil(2),
@@ -20,7 +22,7 @@ impl<T: Clone> Shrinking<T> {
     }
 
     /// The next list to try; none once nothing can be left out any more.
-    pub(crate) fn candidate(&mut self) -> Option<Vec<T>> {
+    pub fn candidate(&mut self) -> Option<Vec<T>> {
         while self.at >= self.smallest.len() {
             self.piece /= 2;
             self.at = 0;
@@ -28,11 +30,16 @@ impl<T: Clone> Shrinking<T> {
                 return None;
             }
         }
-        Some([&self.smallest[..self.at], &self.smallest[self.end()..]].concat())
+        let kept = self.smallest.iter().take(self.at);
+        Some(
+            kept.chain(self.smallest.iter().skip(self.end()))
+                .cloned()
+                .collect(),
+        )
     }
 
     /// Whether the candidate fails too.
-    pub(crate) fn judged(&mut self, candidate: Vec<T>, fails: bool) {
+    pub fn judged(&mut self, candidate: Vec<T>, fails: bool) {
         if fails {
             self.smallest = candidate;
         } else {
@@ -41,7 +48,8 @@ impl<T: Clone> Shrinking<T> {
     }
 
     /// The shortest list found that still fails.
-    pub(crate) fn smallest(self) -> Vec<T> {
+    #[must_use]
+    pub fn smallest(self) -> Vec<T> {
         self.smallest
     }
 

@@ -34,6 +34,10 @@ impl Random {
     }
 
     /// One of several.
+    ///
+    /// # Panics
+    /// Where there is none.
+    #[expect(clippy::indexing_slicing, reason = "it is below their number")]
     pub fn pick<'t, T>(&mut self, of: &'t [T]) -> &'t T {
         &of[self.below(of.len())]
     }
@@ -47,6 +51,7 @@ impl Random {
 
     /// A byte.
     pub fn byte(&mut self) -> u8 {
-        self.next().to_le_bytes()[0]
+        let [lowest, ..] = self.next().to_le_bytes();
+        lowest
     }
 }

@@ -1,8 +1,7 @@
 //! One value, spelled in one of the many ways that mean the same: white space,
 //! escapes, and the order of members.
 
-use super::Random;
-use super::tree::Tree;
+use super::{Random, Tree};
 
 /// Writes a value at random among its spellings.
 pub(super) fn spell(random: &mut Random, tree: &Tree, out: &mut Vec<u8>) {
