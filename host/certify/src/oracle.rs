@@ -77,10 +77,9 @@ fn chosen(refusal: &Refusal, message: &[u8]) -> Result<(), String> {
     let found = document
         .as_ref()
         .and_then(|document| document.find(pointer));
+    let may = |item: Item<'_>| refusal.code == Code::Value || points_at_number(item, pointer);
     match found {
-        Some(item) if inside && (refusal.code == Code::Value || item.kind() == Kind::Number) => {
-            Ok(())
-        }
+        Some(item) if inside && may(item) => Ok(()),
         _ => Err(format!(
             "only a value of the action may be refused so, and it is refused as {refusal}"
         )),

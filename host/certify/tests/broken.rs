@@ -1,6 +1,13 @@
 //! A profile that is wrong in one of many ways is caught, and for what is
 //! wrong with it; the shipped ones hold.
 
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "tests fail by panicking"
+)]
+
 use std::path::{Path, PathBuf};
 
 use countersign_certify::{Check, Plan, Report, certify};
