@@ -7,7 +7,13 @@ mod issuer;
 mod signing;
 mod support;
 
+use std::path::Path;
+
 use bytes::Bytes;
+use countersign_gateway::config::Config;
+use countersign_gateway::environment::Environment;
+use countersign_gateway::export;
+use countersign_verifier::{Claim, Components, Inputs, Level, RequestFile, Status, verify};
 use http::Method;
 use issuer::{BASE, ISSUER, Jwks, Key, bound_to, claims, configured, encode, now, proof, token};
 use support::client::modern_call;
@@ -273,11 +279,42 @@ async fn policy_and_evidence_have_each_fact_in_a_field_of_its_own() {
         bound_to(&holder),
         format!("{{\"jkt\":\"{}\"}}", &proof_key[4..])
     );
+    tokio::task::block_in_place(|| decided_again(folder.path()));
     let denied: Vec<_> = entries
         .iter()
         .filter(|entry| entry["refusal"] == "policy-denied")
         .collect();
     assert!(denied[0]["represented_user"].is_null() && denied[1]["authority"].is_null());
+}
+
+/// A stranger who holds the requests makes the same decisions from what the
+/// entries say of the caller.
+fn decided_again(folder: &Path) {
+    let config = Config::read(&folder.join("countersign.toml")).unwrap();
+    let environment = Environment::system();
+    let key = export::open_store(&config.store, &environment).unwrap();
+    let trusted = key.key.clone();
+    key.ledger.stop().unwrap();
+    let all = countersign_ledger::Selection::All;
+    let bundle = export::from_store(&config.store, &environment, &all, Vec::new()).unwrap();
+    let requests = ["e1", "2", "3"].map(|id| RequestFile {
+        name: id.to_owned(),
+        message: modern_call(1, "pay", "{}", Some(id)).into_bytes(),
+    });
+    let engine = countersign_engine::Engine::new(&countersign_engine::Settings::default()).unwrap();
+    let inputs = Inputs {
+        requests: requests.to_vec(),
+        trusted: vec![trusted],
+        components: Components::of(&countersign_engine::Profiles::embedded(&engine).unwrap()),
+        ..Inputs::default()
+    };
+    let report = verify(std::io::Cursor::new(bundle), &inputs).unwrap();
+    let claims = String::from_utf8(report.to_json(&Level::default())).unwrap();
+    assert_eq!(report.status(Claim::Decision), Status::Verified, "{claims}");
+    assert!(
+        claims.contains("3 decisions made again, the same"),
+        "{claims}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
