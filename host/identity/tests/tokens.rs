@@ -367,6 +367,13 @@ fn each_fact_comes_from_its_own_claim_and_from_no_other() {
         (None, None, None, None)
     );
 
+    issuer.user_claim = None;
+    let unnamed = verify(&key.compact(&header("ES256"), &all), &issuer, &key).unwrap();
+    assert_eq!(
+        unnamed.represented_user, None,
+        "no claim stands in for another"
+    );
+
     issuer.bound_only = true;
     let bare = verify(
         &key.compact(&header("ES256"), &claims("x", "1")),
