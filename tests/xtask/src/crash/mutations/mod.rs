@@ -28,6 +28,9 @@ use crate::{
     tools, workspace,
 };
 
+/// What the harness runs.
+const HARNESS_BINARIES: &[&str] = &["--bin", "countersign", "--bin", "crash"];
+
 /// Where the mutations' texts are.
 const SOURCES: [&str; 2] = ["host/ledger/src", "host/gateway/src"];
 
@@ -109,7 +112,7 @@ impl Workbench {
         if !cells.is_empty() {
             unbroken(
                 &bench
-                    .cargo(&["build", "--workspace", "--lib", "--bins"])
+                    .cargo(&[&["build", "--workspace", "--lib"], HARNESS_BINARIES].concat())
                     .output()?,
             )?;
         }
