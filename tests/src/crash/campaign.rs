@@ -91,7 +91,11 @@ pub async fn campaign(
     }
     match failure {
         None => Ok(tally),
-        Some(failure) => Err(smallest(plan.store, failure).await),
+        Some(failure) => {
+            // It may take long, and may be all that is ever seen of it.
+            eprintln!("{failure}\nIt is made small.");
+            Err(smallest(plan.store, failure).await)
+        }
     }
 }
 

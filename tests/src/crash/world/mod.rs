@@ -1,12 +1,14 @@
 //! A world to play in: replicas of the real gateway, their store, the upstream
 //! that counts, and the clients' account.
 
+mod evidence;
 mod replica;
+mod restore;
 mod server;
 mod store;
 mod victim;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -15,10 +17,9 @@ use countersign_test_postgres::{Cluster, Database};
 
 use super::account::{Account, Caller, Sent, Told};
 use super::faults::Fault;
-use super::log::{self, Line};
 use super::plan::Call;
 use super::upstream::{Counting, Script};
-use crate::{environment, said};
+use crate::environment;
 
 pub use replica::Replica;
 use server::Server;
@@ -30,9 +31,6 @@ pub const AGENTS: [&str; 3] = ["alice", "bob", "carol"];
 
 /// How long the gateway may take to be itself again once everything is well.
 const RECOVERY: Duration = Duration::from_secs(300);
-
-/// How often an export is tried.
-const EXPORT_TRIES: u32 = 50;
 
 /// How often a process that may be dying is looked at before it counts as alive.
 const DYING_LOOKS: u32 = 20;
@@ -144,80 +142,6 @@ impl World {
         };
         world.calm("first").await.unwrap();
         world
-    }
-
-    /// Plays with the replicas on an old copy of their store, and gives it back
-    /// to them afterwards. On a shared database all of them are down before.
-    ///
-    /// # Errors
-    ///
-    /// Where one does not start.
-    pub async fn restored(&mut self, replica: usize) -> Result<(), String> {
-        if self.old.is_none() {
-            return self.replicas[replica].restored().await;
-        }
-        self.clear();
-        for replica in &mut self.replicas {
-            replica.gateway.kill();
-        }
-        self.replace_database();
-        for replica in &mut self.replicas {
-            replica.start(None).await?;
-        }
-        Ok(())
-    }
-
-    /// The same while they run: their connections end, and behind the next ones
-    /// is an old copy. Whether there is such a database.
-    pub fn restored_below(&mut self) -> bool {
-        self.clear();
-        for replica in &self.replicas {
-            replica.victim.shut(true);
-        }
-        self.replace_database();
-        for replica in &self.replicas {
-            replica.victim.shut(false);
-        }
-        self.kept.is_some()
-    }
-
-    /// What was armed does not happen to the copy.
-    fn clear(&self) {
-        for Replica { victim, .. } in &self.replicas {
-            victim.stormy.store(true, Ordering::SeqCst);
-            victim.faults.disarm();
-            if let Some(shared) = &victim.shared {
-                shared.proxy.calm();
-            }
-        }
-    }
-
-    /// Nobody is connected to it.
-    fn replace_database(&mut self) {
-        let Some(old) = &self.old else { return };
-        let Some(server) = self.server() else { return };
-        server.calm();
-        let kept = server.database().backup();
-        server.database().restore(old);
-        self.kept = Some(kept);
-    }
-
-    /// Gives back what [`World::restored`] took; nothing runs afterwards.
-    pub fn give_back(&mut self, replica: usize) {
-        let Some(kept) = self.kept.take() else {
-            return self.replicas[replica].give_back();
-        };
-        for replica in &mut self.replicas {
-            replica.gateway.kill();
-        }
-        if let Some(server) = self.server() {
-            server.database().restore(&kept);
-        }
-    }
-
-    fn server(&self) -> Option<Arc<Server>> {
-        let shared = self.replicas.first()?.victim.shared.as_ref()?;
-        Some(Arc::clone(&shared.server))
     }
 
     /// The process of a replica.
@@ -384,91 +308,5 @@ impl World {
             replica.victim.stormy.store(false, Ordering::SeqCst);
         }
         Ok(())
-    }
-
-    /// Every entry of every log, as exported now.
-    ///
-    /// # Errors
-    ///
-    /// Where a log does not read back, or is no continuation of what it was.
-    pub fn lines(&mut self) -> Result<Vec<Line>, String> {
-        let mut logs = BTreeMap::<String, Vec<Line>>::new();
-        for replica in &self.replicas {
-            // Right after a fault the readers' connections may be broken still.
-            let mut tries = 0;
-            let bundle = loop {
-                match replica.gateway.try_export() {
-                    Ok(bundle) => break bundle,
-                    Err(said) if tries >= EXPORT_TRIES => return Err(said),
-                    Err(_) => std::thread::sleep(Duration::from_millis(200)),
-                }
-                tries += 1;
-            };
-            let mut own = BTreeMap::<String, Vec<Line>>::new();
-            for line in log::read(&bundle)? {
-                own.entry(line.log.clone()).or_default().push(line);
-            }
-            // Each replica's bundle holds the logs of all; the later one more of it.
-            logs.append(&mut own);
-        }
-        for (log, lines) in &logs {
-            let hashes: Vec<_> = lines.iter().map(|line| line.hash.clone()).collect();
-            let before = self.grown.insert(log.clone(), hashes.clone());
-            if before.is_some_and(|before| !hashes.starts_with(&before)) {
-                return Err(format!("the log {log} did not only grow"));
-            }
-        }
-        Ok(logs.into_values().flatten().collect())
-    }
-
-    /// Stops everything in an orderly way, and has the bundles verified by the
-    /// real `countersign verify`.
-    ///
-    /// # Errors
-    ///
-    /// Where one did not settle, or is not verified.
-    pub async fn end(&mut self) -> Result<Vec<Line>, String> {
-        for replica in &mut self.replicas {
-            if !replica.gateway.stop().await {
-                return Err(format!("it did not settle:\n{}", replica.gateway.log()));
-            }
-        }
-        let keys = self.replicas.iter().map(|one| one.gateway.public_key());
-        let trusted = keys.flat_map(|key| ["--trust".to_owned(), key]);
-        let trusted: Vec<String> = trusted.collect();
-        for replica in &self.replicas {
-            // Each one's bundle holds the logs of all.
-            let bundle = replica.gateway.export();
-            let mut verify = vec!["verify", bundle.to_str().unwrap_or_default()];
-            verify.extend(trusted.iter().map(String::as_str));
-            let done = replica.gateway.run(&verify);
-            let verified = done.status.success() && !said(&done).contains("contradicted");
-            if !verified {
-                return Err(said(&done));
-            }
-        }
-        let lines = self.lines()?;
-        self.everyone_is_counted(&lines)?;
-        Ok(lines)
-    }
-
-    /// What was refused without an entry stands in one that counts it, unless
-    /// the process that had counted it was killed.
-    fn everyone_is_counted(&self, lines: &[Line]) -> Result<(), String> {
-        let entries = lines.iter().filter_map(|line| line.workflow.as_deref());
-        let entries: BTreeSet<&str> = entries.collect();
-        let written = |sent: &Sent| entries.contains(&*sent.workflow());
-        let mut missing = self.account.all();
-        missing.retain(|sent| {
-            let of = &self.replicas[sent.replica % self.replicas.len()];
-            let refused = matches!(sent.told, Told::Code(_));
-            refused && sent.number >= of.excused && !written(sent)
-        });
-        let counted: u64 = lines.iter().map(|line| line.suppressed).sum();
-        if missing.len() as u64 <= counted {
-            Ok(())
-        } else {
-            Err(format!("counted {counted}, and in no entry: {missing:?}"))
-        }
     }
 }
