@@ -62,6 +62,7 @@ pub struct Plan {
     server_more: String,
     agents: Vec<(String, String)>,
     preload: Option<(PathBuf, PathBuf)>,
+    variables: Vec<(String, String)>,
 }
 
 impl Plan {
@@ -78,6 +79,7 @@ impl Plan {
             server_more: String::new(),
             agents: Vec::new(),
             preload: None,
+            variables: Vec::new(),
         }
     }
 
@@ -98,6 +100,13 @@ impl Plan {
             preload: Some((library, control)),
             ..self
         }
+    }
+
+    /// With a variable in the environment of all that runs in its folder.
+    #[must_use]
+    pub fn variable(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
     }
 
     /// Under another profile.
@@ -326,6 +335,13 @@ impl Gateway {
         self.configure("127.0.0.1:0");
     }
 
+    /// Gives a variable of its environment another value, from the next start on.
+    pub fn set_variable(&mut self, name: &str, value: &str) {
+        let variables = &mut self.plan.variables;
+        variables.retain(|(known, _)| known != name);
+        variables.push((name.to_owned(), value.to_owned()));
+    }
+
     /// The number of its process, where it runs.
     #[must_use]
     pub fn process(&self) -> Option<u32> {
@@ -408,6 +424,8 @@ impl Gateway {
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(binaries::countersign());
         command.args(arguments).current_dir(self.folder());
+        let variables = self.plan.variables.iter();
+        command.envs(variables.map(|(name, value)| (name, value)));
         command
     }
 

@@ -120,3 +120,37 @@ async fn a_gateway_that_is_killed_leaves_nothing_that_another_runs_again() {
     assert!(!verdicts.iter().any(|verdict| verdict == "ok"));
     assert_eq!(server.effects().len(), 1);
 }
+
+#[tokio::test]
+async fn one_gateways_key_is_rotated_while_the_others_work_and_the_fleet_verifies() {
+    let server = LedgerServer::http().await;
+    let database = Cluster::shared().database();
+    let mut gateways = fleet(&server, &database).await;
+    let call = |id: &'static str| Call::new("transfer", PAY).under(id);
+    let first = gateways[0].client(Revision::July2026).await;
+    assert_eq!(first.call(&call("before")).await.verdict(), "ok");
+    let mut keys: Vec<String> = gateways.iter().map(Gateway::public_key).collect();
+    assert!(gateways[0].stop().await);
+    let rotate = ["key", "rotate", "--config", "countersign.toml"];
+    let done = gateways[0].run(&rotate);
+    assert!(done.status.success(), "{}", said(&done));
+    let second = gateways[1].client(Revision::July2026).await;
+    assert_eq!(second.call(&call("before")).await.verdict(), "replay");
+    gateways[0].start().await;
+    assert_ne!(gateways[0].public_key(), keys[0]);
+    let first = gateways[0].client(Revision::July2026).await;
+    assert_eq!(first.call(&call("before")).await.verdict(), "replay");
+    assert_eq!(first.call(&call("after")).await.verdict(), "ok");
+    let bundle = gateways[1].export();
+    for new in [false, true] {
+        if new {
+            keys[0] = gateways[0].public_key();
+        }
+        let mut arguments = vec!["verify", bundle.to_str().unwrap()];
+        for key in &keys {
+            arguments.extend(["--trust", key]);
+        }
+        let done = gateways[1].run(&arguments);
+        assert!(done.status.success(), "{}", said(&done));
+    }
+}

@@ -173,6 +173,7 @@ mod tests {
             log_id: "log".parse().unwrap(),
             sequence: 3,
             entry_hash: Digest::of(&[b"entry"]),
+            salt: None,
         }
     }
 

@@ -10,8 +10,8 @@ use std::fmt;
 use countersign_canon::{Digest, Outcome};
 
 use crate::{
-    CallId, Classified, EffectBoundary, ExecutionId, ExecutionIdStatus, Kind, RefusalCode,
-    RoundSays, ServerName, SessionId, Time, WorkflowId,
+    Blinding, CallId, Classified, EffectBoundary, ExecutionId, ExecutionIdStatus, Kind,
+    RefusalCode, RoundSays, ServerName, SessionId, Time, WorkflowId,
 };
 
 /// The authenticated workload behind a call: exact strings, compared byte for
@@ -188,6 +188,9 @@ pub struct Draft {
     pub component: Option<Digest>,
     /// The binding of the action.
     pub binding: Option<Digest>,
+    /// What was done to the binding, the continuation and the answer; set where
+    /// the entry is written.
+    pub blind: Blinding,
     /// The digest of the continuation.
     pub continuation: Option<Digest>,
     /// The digest of the `requestState` that the attempt carried.
@@ -259,6 +262,7 @@ impl Draft {
             world: None,
             component: None,
             binding: None,
+            blind: Blinding::Plain,
             continuation: None,
             request_state_presented: None,
             request_state_issued: None,

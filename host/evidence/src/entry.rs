@@ -67,6 +67,7 @@ macro_rules! entry_members {
             "answer_digest": $draft.answer_digest,
             "authority": $draft.authority,
             "binding": $draft.binding,
+            "blind": $draft.blind,
             "call_id": $draft.call_id,
             "catalog": $draft.catalog,
             "classification": $draft.classification,
@@ -356,8 +357,10 @@ impl<'d> Members<'d> {
         while let Some(item) = self.left.next_if(|item| item.name() < Some(name)) {
             self.unknown.extend(item.name().map(str::to_owned));
         }
-        let found = self.left.next_if(|item| item.name() == Some(name));
-        T::read(found.ok_or(MalformedEntry::Missing(name))?).ok_or(MalformedEntry::Member(name))
+        match self.left.next_if(|item| item.name() == Some(name)) {
+            Some(found) => T::read(found).ok_or(MalformedEntry::Member(name)),
+            None => T::absent().ok_or(MalformedEntry::Missing(name)),
+        }
     }
 
     /// Names of all members that were not taken.

@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 pub mod answer;
+mod blind;
 pub mod bundle;
 pub mod checkpoint;
 mod draft;
@@ -29,6 +30,7 @@ mod terms;
 mod time;
 pub mod tree;
 
+pub use blind::{Blinding, MalformedSalt, Salt};
 pub use draft::{
     Agent, Catalog, Decision, Draft, KeyRotation, PolicyInputs, Resolution, Round, Suppressed,
     Target, Task,

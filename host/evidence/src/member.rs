@@ -22,6 +22,11 @@ pub(crate) trait Member: Sized {
     fn write(&self, out: &mut Vec<u8>);
     /// Reads the value back; `None` for anything that `write` does not write.
     fn read(item: Item<'_>) -> Option<Self>;
+    /// What it means that an entry does not have the member; `None` where every
+    /// entry has it.
+    fn absent() -> Option<Self> {
+        None
+    }
 }
 
 /// Appends `"name":value`, after a comma where it is not the first member.
@@ -115,6 +120,16 @@ impl Member for String {
     }
 }
 
+impl Member for [u8; 32] {
+    fn write(&self, out: &mut Vec<u8>) {
+        Digest::from_bytes(*self).write(out);
+    }
+
+    fn read(item: Item<'_>) -> Option<Self> {
+        Digest::read(item).map(Digest::to_bytes)
+    }
+}
+
 impl Member for Digest {
     fn write(&self, out: &mut Vec<u8>) {
         write::string(out, self.as_str());
@@ -194,23 +209,26 @@ named! { CallId, ExecutionId, LogId, RefusalCode, ServerName, SessionId, Workflo
 /// nothing else allowed.
 macro_rules! object {
     ($name:ident { $($member:literal: $field:ident),+ $(,)? }) => {
-        impl Member for $name {
+        impl $crate::member::Member for $name {
             fn write(&self, out: &mut Vec<u8>) {
                 out.push(b'{');
-                $(member(out, $member, &self.$field);)+
+                $($crate::member::member(out, $member, &self.$field);)+
                 out.push(b'}');
             }
 
-            fn read(item: Item<'_>) -> Option<Self> {
+            fn read(item: countersign_canon::document::Item<'_>) -> Option<Self> {
                 let expected = [$($member),+];
-                if item.kind() != JsonKind::Object || item.count() != expected.len() {
+                let object = countersign_canon::document::Kind::Object;
+                if item.kind() != object || item.count() != expected.len() {
                     return None;
                 }
-                Some(Self { $($field: Member::read(item.get($member)?)?),+ })
+                Some(Self { $($field: $crate::member::Member::read(item.get($member)?)?),+ })
             }
         }
     };
 }
+
+pub(crate) use object;
 
 object! { Agent { "issuer": issuer, "method": method, "subject": subject } }
 object! { Decision { "allow": allow, "determining": determining, "reason": reason } }

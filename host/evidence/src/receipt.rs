@@ -8,7 +8,7 @@ use countersign_canon::document::{Document, Item, Kind as JsonKind};
 use countersign_canon::{Digest, Limits};
 
 use crate::member::{Member, member};
-use crate::{CallId, Entry, ExecutionId, LogId};
+use crate::{CallId, Entry, ExecutionId, LogId, Salt};
 
 /// The key in a result's `_meta`, or in an error's `data`.
 pub const RECEIPT_KEY: &str = "countersign.dev/receipt";
@@ -27,7 +27,7 @@ pub struct Receipt {
     pub call_id: CallId,
     /// The caller's name of the execution, if there was one.
     pub execution_id: Option<ExecutionId>,
-    /// The binding of the action.
+    /// The binding of the action, as the entry has it.
     pub binding: Option<Digest>,
     /// The profile under which it was bound.
     pub profile: Option<String>,
@@ -37,17 +37,21 @@ pub struct Receipt {
     pub sequence: u64,
     /// The entry's hash.
     pub entry_hash: Digest,
+    /// Where the entry is blinded, what the binding was blinded with: its owner
+    /// can show by it what was admitted.
+    pub salt: Option<Salt>,
 }
 
 /// A text that is not a receipt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "not a receipt: a JSON object with `binding`, `call_id`, `entry_hash`, `execution_id`, `log_id`, `profile` and `sequence`"
+    "not a receipt: a JSON object with `binding`, `call_id`, `entry_hash`, `execution_id`, `log_id`, `profile`, `sequence` and, where the binding is blinded, `salt`"
 )]
 pub struct MalformedReceipt;
 
 impl Receipt {
-    /// The receipt for an entry that names a call.
+    /// The receipt for an entry that names a call; without a salt, which no
+    /// entry holds.
     #[must_use]
     pub fn of(entry: &Entry) -> Option<Self> {
         let said = entry.said();
@@ -59,7 +63,19 @@ impl Receipt {
             log_id: entry.log_id().clone(),
             sequence: entry.sequence(),
             entry_hash: entry.hash(),
+            salt: None,
         })
+    }
+
+    /// Whether it says the same as another of what both say; a salt is no part
+    /// of any entry.
+    #[must_use]
+    pub fn agrees(&self, other: &Self) -> bool {
+        let without = |receipt: &Self| Self {
+            salt: None,
+            ..receipt.clone()
+        };
+        without(self) == without(other)
     }
 
     /// The canonical JSON object.
@@ -73,6 +89,9 @@ impl Receipt {
         member(&mut out, "execution_id", &self.execution_id);
         member(&mut out, "log_id", &self.log_id);
         member(&mut out, "profile", &self.profile);
+        if self.salt.is_some() {
+            member(&mut out, "salt", &self.salt);
+        }
         member(&mut out, "sequence", &self.sequence);
         out.push(b'}');
         out
@@ -91,7 +110,12 @@ impl Receipt {
     /// answer's `_meta`.
     #[must_use]
     pub fn read(item: Item<'_>) -> Option<Self> {
-        if item.kind() != JsonKind::Object || item.count() != 7 {
+        let salt = match item.get("salt") {
+            Some(salt) => Some(Salt::read(salt)?),
+            None => None,
+        };
+        let members = if salt.is_some() { 8 } else { 7 };
+        if item.kind() != JsonKind::Object || item.count() != members {
             return None;
         }
         Some(Self {
@@ -102,6 +126,7 @@ impl Receipt {
             log_id: Member::read(item.get("log_id")?)?,
             sequence: Member::read(item.get("sequence")?)?,
             entry_hash: Member::read(item.get("entry_hash")?)?,
+            salt,
         })
     }
 }

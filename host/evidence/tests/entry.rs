@@ -11,9 +11,9 @@
 
 use countersign_canon::{Classification, Difference, Digest, Document, Limits, Outcome};
 use countersign_evidence::{
-    Agent, Catalog, Classified, Decision, Draft, EffectBoundary, Entry, ExecutionIdStatus, Head,
-    KeyRotation, Kind, Link, LogId, MalformedEntry, PolicyInputs, Receipt, Resolution, Round,
-    RoundSays, Suppressed, Task, Time,
+    Agent, Blinding, Catalog, Classified, Decision, Draft, EffectBoundary, Entry,
+    ExecutionIdStatus, Head, KeyRotation, Kind, Link, LogId, MalformedEntry, MalformedSalt,
+    PolicyInputs, Receipt, Resolution, Round, RoundSays, Salt, Suppressed, Task, Time,
 };
 use sha2::{Digest as _, Sha256};
 
@@ -129,7 +129,7 @@ fn every_field_is_written_and_absence_is_null() {
     let empty = head().append(Draft::new(Kind::Start, Time::from_micros(0)), None);
     let fields = json(&empty);
     let fields = fields.as_object().unwrap();
-    assert_eq!(fields.len(), 48);
+    assert_eq!(fields.len(), 49);
     let present: Vec<_> = fields
         .iter()
         .filter(|(_, value)| !value.is_null())
@@ -147,8 +147,8 @@ fn every_field_is_written_and_absence_is_null() {
         .filter(|(_, value)| value.is_null())
         .map(|(name, _)| name.clone())
         .collect();
-    // The first entry of a log has none before it.
-    assert_eq!(absent, ["previous"]);
+    // The first entry of a log has none before it, and this one is not blinded.
+    assert_eq!(absent, ["blind", "previous"]);
 }
 
 #[test]
@@ -268,6 +268,7 @@ fn what_is_never_written_is_not_read() {
         ("sequence", serde_json::json!(9_007_199_254_740_992_u64)),
         ("time", serde_json::json!("2026-01-02T03:04:05Z")),
         ("binding", serde_json::json!("sha256:00")),
+        ("blind", serde_json::json!("hidden")),
         ("outcome", serde_json::json!("done")),
         (
             "classification",
@@ -299,6 +300,12 @@ fn what_is_never_written_is_not_read() {
         } else {
             sealed(fields)
         };
+        // Entries that are older than blinding do not have it.
+        if name == "blind" {
+            let older = Entry::parse(&bytes).unwrap();
+            assert_eq!(older.said().blind, Blinding::Plain);
+            continue;
+        }
         let error = Entry::parse(&bytes).unwrap_err();
         assert!(
             matches!(error, MalformedEntry::Missing(found) if found == name),
@@ -338,4 +345,77 @@ fn a_verdict_that_the_host_gave_is_told_apart() {
         serde_json::json!(["not-admissible"])
     );
     assert_eq!(Entry::parse(entry.bytes()).unwrap(), entry);
+}
+
+#[test]
+fn a_blinded_entry_holds_what_its_salt_and_a_shell_give() {
+    let salt = Salt::new([7; 32]);
+    let mut blinded = full(Kind::Terminal);
+    let plain = blinded.clone();
+    blinded.blind(&salt);
+    for (value, hidden) in [
+        (plain.binding, blinded.binding),
+        (plain.continuation, blinded.continuation),
+        (plain.answer_digest, blinded.answer_digest),
+    ] {
+        let mut text = vec![7; 32];
+        text.extend_from_slice(value.unwrap().as_str().as_bytes());
+        assert_eq!(hidden, Some(Digest::of(&[&text])));
+    }
+    // Nothing else of it is another.
+    let (mut with, mut without) = (
+        json(&head().append(blinded.clone(), Some(link(1)))),
+        json(&head().append(plain.clone(), Some(link(1)))),
+    );
+    for name in ["binding", "continuation", "answer_digest", "blind", "hash"] {
+        with[name] = serde_json::Value::Null;
+        without[name] = serde_json::Value::Null;
+    }
+    assert_eq!(with, without);
+    let entry = head().append(blinded, Some(link(1)));
+    assert_eq!(Entry::parse(entry.bytes()).unwrap(), entry);
+    assert_eq!(json(&entry)["blind"], "salted");
+    let mut withheld = plain;
+    withheld.withhold();
+    assert!(!withheld.has_values());
+    let entry = head().append(withheld, None);
+    assert_eq!(json(&entry)["blind"], "withheld");
+    // What holds none of the three is not blinded.
+    let mut start = Draft::new(Kind::Start, Time::from_micros(0));
+    start.blind(&salt);
+    start.withhold();
+    assert_eq!(start.blind, Blinding::Plain);
+    assert_eq!(
+        format!("{salt:?} {salt}"),
+        format!("Salt(not shown) {}", "07".repeat(32))
+    );
+    assert_eq!(salt.to_string().parse(), Ok(salt));
+    for text in [
+        "",
+        "07",
+        &"0G".repeat(32),
+        &"07".repeat(33),
+        &"0A".repeat(32),
+    ] {
+        assert_eq!(text.parse::<Salt>(), Err(MalformedSalt), "{text}");
+    }
+}
+
+#[test]
+fn a_receipt_carries_its_salt_and_reads_back() {
+    let entry = head().append(full(Kind::Terminal), Some(link(1)));
+    let mut receipt = Receipt::of(&entry).unwrap();
+    let without = receipt.to_json();
+    receipt.salt = Some(Salt::new([7; 32]));
+    let with = receipt.to_json();
+    assert_eq!(Receipt::parse(&with), Ok(receipt.clone()));
+    assert!(receipt.agrees(&Receipt::parse(&without).unwrap()));
+    assert_ne!(Receipt::parse(&without), Ok(receipt));
+    let text = String::from_utf8(with).unwrap();
+    for wrong in [
+        text.replace("0707", "07"),
+        text.replace("\"salt\"", "\"salts\""),
+    ] {
+        assert!(Receipt::parse(wrong.as_bytes()).is_err(), "{wrong}");
+    }
 }

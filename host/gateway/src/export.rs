@@ -4,17 +4,17 @@
 //! line on the store of one that is stopped. The rules are those of
 //! `docs/spec/evidence.md` §3.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::time::Duration;
 
 use countersign_canon::Digest;
 use countersign_evidence::bundle::{
-    BundleError, Filter, FilterBy, LogExtent, Manifest, Proof, Writer,
+    BundleError, ExecutionName, Filter, FilterBy, LogExtent, Manifest, Opening, Proof, Writer,
 };
 use countersign_evidence::key::VerifyingKey;
 use countersign_evidence::proof::Collector;
-use countersign_evidence::{Entry, LogId, Time};
+use countersign_evidence::{Blinding, Entry, LogId, Time};
 use countersign_ledger::{
     AnswerBounds, KnownLog, Ledger, LedgerError, Selection, StoredCheckpoint,
 };
@@ -54,6 +54,15 @@ pub enum ExportError {
     Bundle(#[from] BundleError),
 }
 
+/// What is exported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// Which entries.
+    pub selection: Selection,
+    /// Whether the salts of blinded executions among them go with them.
+    pub salts: bool,
+}
+
 /// Where a bundle comes from.
 #[derive(Clone, Debug)]
 pub struct Source {
@@ -71,7 +80,7 @@ pub struct Source {
 /// # Errors
 /// [`ExportError`]; `ledger-in-use` while a gateway has it.
 pub fn open_store(store: &Store, environment: &Environment) -> Result<Source, ExportError> {
-    let signing = rotation::read(&store.key)?;
+    let signing = rotation::read(&store.key, environment)?;
     let key = signing.verifying_key();
     let ledger = store::open(store, environment, signing, AnswerBounds::default())?;
     Ok(Source {
@@ -88,12 +97,12 @@ pub fn open_store(store: &Store, environment: &Environment) -> Result<Source, Ex
 pub fn from_store<W: Write>(
     store: &Store,
     environment: &Environment,
-    selection: &Selection,
+    wanted: &Wanted,
     out: W,
 ) -> Result<W, ExportError> {
     let source = open_store(store, environment)?;
     source.ledger.checkpoint().wait()?;
-    let out = write(&source, selection, environment.now(), out)?;
+    let out = write(&source, wanted, environment.now(), out)?;
     source.ledger.stop()?;
     Ok(out)
 }
@@ -105,7 +114,7 @@ pub fn from_store<W: Write>(
 /// [`ExportError`]; then what was written is not a bundle.
 pub fn write<W: Write>(
     source: &Source,
-    selection: &Selection,
+    wanted: &Wanted,
     now: Time,
     out: W,
 ) -> Result<W, ExportError> {
@@ -113,11 +122,12 @@ pub fn write<W: Write>(
     let manifest = Manifest {
         exported: Some(now),
         logs: logs.iter().map(|log| log.extent(source)).collect(),
-        filter: filter(selection),
+        filter: filter(&wanted.selection),
     };
+    let mut disclosed = HashSet::new();
     let mut writer = Writer::new(out, &manifest)?;
     for log in &logs {
-        let chosen = entries(source, log, selection, &mut writer)?;
+        let chosen = entries(source, log, wanted, &mut disclosed, &mut writer)?;
         if manifest.filter.is_some()
             && let Some(checkpoint) = &log.checkpoint
         {
@@ -228,10 +238,12 @@ fn signed_logs(source: &Source) -> Result<Vec<Log>, ExportError> {
 fn entries<W: Write>(
     source: &Source,
     log: &Log,
-    selection: &Selection,
+    wanted: &Wanted,
+    disclosed: &mut HashSet<ExecutionName>,
     writer: &mut Writer<W>,
 ) -> Result<Vec<u64>, ExportError> {
     let (log_id, size) = (&log.known.head.log_id, log.known.head.size);
+    let selection = &wanted.selection;
     let mut chosen = Vec::new();
     let mut next = Some(0);
     while let Some(from) = next {
@@ -245,7 +257,16 @@ fn entries<W: Write>(
                 return Ok(chosen);
             }
             match Entry::parse(&stored.bytes) {
-                Ok(entry) => writer.entry(&entry)?,
+                Ok(entry) => {
+                    writer.entry(&entry)?;
+                    if wanted.salts
+                        && let Some((salt, binding)) = stored.opening
+                        && discloses(&entry, selection, disclosed)
+                        && let Some(opening) = Opening::of(entry.said(), binding, salt)
+                    {
+                        writer.opening(&opening)?;
+                    }
+                }
                 // Written by a later version; it is exported as it stands.
                 Err(_) => writer.raw_entry(&stored.bytes)?,
             }
@@ -255,6 +276,17 @@ fn entries<W: Write>(
         }
     }
     Ok(chosen)
+}
+
+/// Whether an entry is the first of its execution that is exported. In a whole
+/// bundle that is its admission; in a part it has to be remembered.
+fn discloses(entry: &Entry, selection: &Selection, disclosed: &mut HashSet<ExecutionName>) -> bool {
+    if *selection == Selection::All {
+        return entry.link().is_some_and(|link| link.execution_seq == 0);
+    }
+    // What holds no blinded value has nothing to be opened.
+    entry.said().blind == Blinding::Salted
+        && ExecutionName::of(entry.said()).is_some_and(|name| disclosed.insert(name))
 }
 
 /// Writes the inclusion proofs of the chosen entries under the checkpoint.

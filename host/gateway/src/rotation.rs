@@ -9,23 +9,24 @@
 //! Whatever breaks this off leaves `KEY.next`, and a gateway does not start
 //! while it is there: the log may already have been promised to the new key.
 //! Running it again goes on where it stopped.
+//!
+//! A key in a variable is the operator's to exchange: the next one is in another
+//! variable while the statement is appended. The ledger is not opened with the old
+//! one afterwards.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use countersign_evidence::key::{SigningKey, VerifyingKey};
+use countersign_evidence::key::{MalformedKey, SigningKey, VerifyingKey};
 use countersign_evidence::keyfile::{self, KeyFileError};
-use countersign_evidence::{Draft, Entry, Kind};
-use countersign_ledger::{AnswerBounds, InForce, Ledger, LedgerError, Selection};
+use countersign_evidence::{Draft, Kind};
+use countersign_ledger::{AnswerBounds, InForce, Ledger, LedgerError, OpenError};
 use thiserror::Error;
 
-use crate::config::Store;
+use crate::config::{KeyFrom, Store};
 use crate::environment::{Environment, NoRandomness};
 use crate::store::{self, StoreError};
-
-/// Entries that are read at once.
-const PAGE: usize = 512;
 
 /// Why there is no new key, or no key at all.
 #[derive(Debug, Error)]
@@ -47,6 +48,26 @@ pub enum RotationError {
         /// The file of the new key.
         next: PathBuf,
     },
+    /// The variable with a key is not set.
+    #[error("the variable `{0}`, which should hold the log's key, is not set")]
+    Variable(String),
+    /// The variable with a key holds none.
+    #[error("the variable `{name}` holds no key of a log: {source}")]
+    NoKey {
+        /// The variable.
+        name: String,
+        /// Why; it repeats nothing of what is there.
+        source: MalformedKey,
+    },
+    /// The next key is in a variable and the present one in a file, or the other
+    /// way round.
+    #[error(
+        "a key in a file is followed by one that is made, and a key in a variable by one in the variable that `--next-variable` names"
+    )]
+    Kinds,
+    /// The next key is of another log, or is the present one.
+    #[error("the next key has to be another key of the same log")]
+    Next,
     /// The store cannot be opened.
     #[error(transparent)]
     Open(#[from] StoreError),
@@ -72,13 +93,27 @@ fn next_path(key: &Path) -> PathBuf {
 ///
 /// # Errors
 /// [`RotationError::Unfinished`] where a rotation was broken off, or what the
-/// file says.
-pub fn read(path: &Path) -> Result<SigningKey, RotationError> {
+/// file or the variable says.
+pub fn read(from: &KeyFrom, environment: &Environment) -> Result<SigningKey, RotationError> {
+    let path = match from {
+        KeyFrom::File(path) => path,
+        KeyFrom::Variable(name) => return variable(name, environment),
+    };
     let next = next_path(path);
     if next.exists() {
         return Err(RotationError::Unfinished { next });
     }
     load(path)
+}
+
+/// Reads a key from a variable, which holds what a key file holds.
+fn variable(name: &str, environment: &Environment) -> Result<SigningKey, RotationError> {
+    let text = (environment.variable)(name);
+    let text = text.ok_or_else(|| RotationError::Variable(name.to_owned()))?;
+    SigningKey::parse_secret(text.trim_end()).map_err(|source| RotationError::NoKey {
+        name: name.to_owned(),
+        source,
+    })
 }
 
 fn load(path: &Path) -> Result<SigningKey, RotationError> {
@@ -88,60 +123,121 @@ fn load(path: &Path) -> Result<SigningKey, RotationError> {
     })
 }
 
-/// Gives the log of a stopped gateway a new key; answers what verifiers need to
-/// know of it.
+/// Writes another key for the log of the present one into a new file.
 ///
 /// # Errors
-/// [`RotationError`]; `ledger-in-use` while a gateway has the store.
-pub fn rotate(store: &Store, environment: &Environment) -> Result<VerifyingKey, RotationError> {
-    let old = load(&store.key)?;
-    // First of all, so that nothing is begun while a gateway runs.
-    let (key, bounds) = (load(&store.key)?, AnswerBounds::default());
-    let ledger = store::open(store, environment, key, bounds)?;
-    let path = next_path(&store.key);
-    let begun = path.exists();
-    let next = if begun {
-        load(&path)?
-    } else {
-        let next = SigningKey::from_seed(old.name().clone(), &environment.bytes()?);
-        keyfile::create(&path, &next).map_err(|source| RotationError::Key {
-            path: path.clone(),
-            source,
-        })?;
-        next
-    };
-    let next = next.verifying_key();
-    let rotation = old.rotate(&next);
-    if !(begun && appended(&ledger, &next)?) {
-        ledger.checkpoint().wait()?;
-        let mut draft = Draft::new(Kind::KeyRotated, environment.now());
-        draft.key = Some(rotation);
-        ledger.append(draft, InForce::Unchanged).wait()?;
-    }
-    ledger.stop()?;
-    fs::rename(&path, &store.key).map_err(RotationError::Place)?;
-    let folder = store.key.parent().filter(|f| !f.as_os_str().is_empty());
-    let folder = fs::File::open(folder.unwrap_or_else(|| Path::new(".")));
-    folder
-        .and_then(|folder| folder.sync_all())
-        .map_err(RotationError::Place)?;
+/// [`RotationError`].
+pub fn next(
+    store: &Store,
+    file: &Path,
+    environment: &Environment,
+) -> Result<VerifyingKey, RotationError> {
+    let present = read(&store.key, environment)?;
+    made(&present, file, environment).map(|next| next.verifying_key())
+}
+
+fn made(
+    present: &SigningKey,
+    file: &Path,
+    environment: &Environment,
+) -> Result<SigningKey, RotationError> {
+    let next = SigningKey::from_seed(present.name().clone(), &environment.bytes()?);
+    keyfile::create(file, &next).map_err(|source| RotationError::Key {
+        path: file.to_owned(),
+        source,
+    })?;
     Ok(next)
 }
 
-/// Whether the log says already that this key follows.
-fn appended(ledger: &Ledger, next: &VerifyingKey) -> Result<bool, RotationError> {
-    let next_text = next.to_string();
-    let mut from = Some(0);
-    while let Some(at) = from {
-        let page = ledger.entries(&Selection::All, at, PAGE).wait()?;
-        from = page.next;
-        for stored in page.entries {
-            let entry = Entry::parse(&stored.bytes).ok();
-            let key = entry.and_then(|entry| entry.said().key.clone());
-            if key.is_some_and(|key| key.next == next_text) {
-                return Ok(true);
-            }
-        }
+/// Gives the log of a stopped gateway a new key; answers what verifiers need to
+/// know of it. `next` is the variable with the next key, where the present one is
+/// in a variable too.
+///
+/// # Errors
+/// [`RotationError`]; `ledger-in-use` while a gateway has the store.
+pub fn rotate(
+    store: &Store,
+    next: Option<&str>,
+    environment: &Environment,
+) -> Result<VerifyingKey, RotationError> {
+    match (&store.key, next) {
+        (KeyFrom::File(path), None) => in_files(store, path, environment),
+        (KeyFrom::Variable(name), Some(next)) => in_variables(store, name, next, environment),
+        _ => Err(RotationError::Kinds),
     }
-    Ok(false)
+}
+
+fn in_variables(
+    store: &Store,
+    name: &str,
+    next: &str,
+    environment: &Environment,
+) -> Result<VerifyingKey, RotationError> {
+    let read = |name| variable(name, environment);
+    let (old, new) = (read(name)?, read(next)?);
+    let verifying = new.verifying_key();
+    if new.name() != old.name() || verifying == old.verifying_key() {
+        return Err(RotationError::Next);
+    }
+    let bounds = AnswerBounds::default();
+    let ledger = store::open(store, environment, read(name)?, bounds)?;
+    append(&ledger, &old, &verifying, environment)?;
+    // From here on the ledger is not opened any more with the old one.
+    ledger.stop()?;
+    Ok(verifying)
+}
+
+fn append(
+    ledger: &Ledger,
+    old: &SigningKey,
+    next: &VerifyingKey,
+    environment: &Environment,
+) -> Result<(), RotationError> {
+    ledger.checkpoint().wait()?;
+    let mut draft = Draft::new(Kind::KeyRotated, environment.now());
+    draft.key = Some(old.rotate(next));
+    ledger.append(draft, InForce::Unchanged).wait()?;
+    Ok(())
+}
+
+fn in_files(
+    store: &Store,
+    file: &Path,
+    environment: &Environment,
+) -> Result<VerifyingKey, RotationError> {
+    let (old, bounds) = (load(file)?, AnswerBounds::default());
+    let path = next_path(file);
+    // First of all, so that nothing is begun while a gateway runs.
+    let ledger = match store::open(store, environment, load(file)?, bounds) {
+        Ok(ledger) => ledger,
+        // The statement is there already, and what is left is the file.
+        Err(StoreError::Open(OpenError::OtherKey { .. })) if path.exists() => {
+            let next = load(&path)?;
+            let verifying = next.verifying_key();
+            store::open(store, environment, next, bounds)?.stop()?;
+            put_in_place(&path, file)?;
+            return Ok(verifying);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let next = if path.exists() {
+        load(&path)?
+    } else {
+        made(&old, &path, environment)?
+    };
+    let next = next.verifying_key();
+    append(&ledger, &old, &next, environment)?;
+    ledger.stop()?;
+    put_in_place(&path, file)?;
+    Ok(next)
+}
+
+/// Replaces the old key, durably.
+fn put_in_place(next: &Path, file: &Path) -> Result<(), RotationError> {
+    fs::rename(next, file).map_err(RotationError::Place)?;
+    let folder = file.parent().filter(|f| !f.as_os_str().is_empty());
+    let folder = fs::File::open(folder.unwrap_or_else(|| Path::new(".")));
+    folder
+        .and_then(|folder| folder.sync_all())
+        .map_err(RotationError::Place)
 }

@@ -26,7 +26,7 @@ use tokio::sync::watch;
 use crate::answers::{Answers, AnswersKeyError};
 use crate::archive::Archive;
 use crate::catalog::Catalog;
-use crate::config::{self, Config};
+use crate::config::{self, Config, KeyFrom};
 use crate::environment::{Environment, NoRandomness, hex};
 use crate::export::Source;
 use crate::fetch::FetchError;
@@ -408,19 +408,20 @@ fn key(
     store: &config::Store,
     environment: &Environment,
 ) -> Result<(SigningKey, VerifyingKey), StartError> {
-    let failed = |source| StartError::Key {
-        path: store.key.clone(),
-        source,
-    };
-    let key = if store.key.exists() {
-        rotation::read(&store.key)?
-    } else {
+    let key = if let KeyFrom::File(path) = &store.key
+        && !path.exists()
+    {
         let name = format!("{}/{}", store.origin, hex(&environment.bytes::<8>()?));
         // INVARIANT: an origin is at most 90 characters of a log's name.
         let name = LogId::new(&name).unwrap_or_else(|_| store.origin.clone());
         let key = SigningKey::from_seed(name, &environment.bytes()?);
-        keyfile::create(&store.key, &key).map_err(failed)?;
+        keyfile::create(path, &key).map_err(|source| StartError::Key {
+            path: path.clone(),
+            source,
+        })?;
         key
+    } else {
+        rotation::read(&store.key, environment)?
     };
     let verifying = key.verifying_key();
     Ok((key, verifying))

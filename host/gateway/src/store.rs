@@ -6,10 +6,11 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use countersign_evidence::key::SigningKey;
 use countersign_ledger::{
-    AnswerBounds, DatabaseUrl, Ledger, MalformedDatabaseUrl, OpenError, Options, Postgres,
+    AnswerBounds, DatabaseUrl, Ledger, MalformedDatabaseUrl, OpenError, Options, Postgres, Salts,
 };
 use thiserror::Error;
 
@@ -53,6 +54,7 @@ pub fn open(
         Database::Sqlite(path) => {
             let mut options = Options::new(path.clone(), store.anchor.clone());
             options.answers = answers;
+            options.blind = salts(store, environment);
             Ok(Ledger::open_sqlite(options, clock, key)?)
         }
         Database::Postgres(shared) => {
@@ -61,9 +63,17 @@ pub fn open(
             postgres.unsynchronous_standbys = shared.unsynchronous_standbys;
             let mut options = Options::shared(store.anchor.clone());
             options.answers = answers;
+            options.blind = salts(store, environment);
             Ok(Ledger::open_postgres(postgres, options, clock, key)?)
         }
     }
+}
+
+/// Where salts come from, if entries are blinded.
+fn salts(store: &Store, environment: &Environment) -> Option<Salts> {
+    let environment = environment.clone();
+    let salt: Salts = Arc::new(move || environment.bytes().ok());
+    store.blind.then_some(salt)
 }
 
 fn url(from: &UrlFrom, environment: &Environment) -> Result<DatabaseUrl, StoreError> {

@@ -415,7 +415,11 @@ async fn a_running_gateway_and_a_stopped_one_export_the_same_entries() {
     let session = gateway.client().session().await;
     session.call("pay", "{}", Some("e1")).await;
     let operator = gateway.path().join("countersign.db.operator");
-    let all = countersign_ledger::Selection::All;
+    let all = countersign_gateway::export::Wanted {
+        selection: countersign_ledger::Selection::All,
+        salts: true,
+    };
+    let again = all.clone();
     let running = tokio::task::spawn_blocking(move || {
         let mut out = Vec::new();
         countersign_gateway::operator::export(&operator, &all, &mut out).unwrap();
@@ -431,7 +435,7 @@ async fn a_running_gateway_and_a_stopped_one_export_the_same_entries() {
         countersign_gateway::export::from_store(
             &store,
             &countersign_gateway::environment::Environment::system(),
-            &countersign_ledger::Selection::All,
+            &again,
             Vec::new(),
         )
     });

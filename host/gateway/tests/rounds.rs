@@ -39,7 +39,7 @@ async fn start() -> (Upstream, Gateway, Client) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_round_is_asked_answered_once_and_never_run_twice() {
-    let (upstream, _gateway, client) = start().await;
+    let (upstream, gateway, client) = start().await;
     upstream.behave(Behaviour::Result(ASKED.to_owned()));
     let first = client.post(call("")).await.json();
     assert_eq!(first["result"]["resultType"], "input_required", "{first}");
@@ -74,6 +74,18 @@ async fn a_round_is_asked_answered_once_and_never_run_twice() {
 
     assert_eq!(client.post(&right).await.code().as_deref(), Some("replay"));
     assert_eq!(upstream.effects(), 2);
+
+    // Fetched again it has the receipt that was given: of the attempt that
+    // claimed the last round.
+    let fetch = r#"{"jsonrpc":"2.0","id":9,"method":"countersign.dev/answer","params":{"execution_id":"e1","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+    let fetcher = gateway.client().modern("countersign.dev/answer", None);
+    let fetched = fetcher.post(fetch).await.json();
+    let receipt = |answer: &serde_json::Value| {
+        let receipt = answer["result"]["_meta"]["countersign.dev/receipt"].clone();
+        assert!(receipt.is_object(), "{answer}");
+        receipt
+    };
+    assert_eq!(receipt(&fetched), receipt(&done.json()));
 }
 
 #[tokio::test(flavor = "multi_thread")]

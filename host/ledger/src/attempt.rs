@@ -6,7 +6,9 @@
 //! refusal code, fence and place.
 
 use countersign_canon::{Classification, Digest, Outcome};
-use countersign_evidence::{Agent, CallId, Draft, ExecutionId, LogId, RefusalCode, Target};
+use countersign_evidence::{
+    Agent, CallId, Draft, ExecutionId, LogId, Receipt, RefusalCode, Target,
+};
 
 use crate::execution::Execution;
 use crate::record::State;
@@ -142,6 +144,8 @@ pub struct Refused {
     pub known: Option<Known>,
     /// The refusal's own entry.
     pub entry: Position,
+    /// The receipt for it.
+    pub receipt: Option<Receipt>,
     /// Nothing was sent under this identifier: the same work may be tried under
     /// a new one.
     pub safe_with_new_id: bool,

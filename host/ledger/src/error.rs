@@ -60,6 +60,12 @@ pub enum OpenError {
         /// The log that the key signs for.
         given: String,
     },
+    /// The log goes on under another key.
+    #[error("the log `{log}` goes on under another key than this one")]
+    OtherKey {
+        /// The log.
+        log: String,
+    },
     /// What the database holds does not fit together.
     #[error("the ledger is damaged: {0}")]
     Damaged(String),
@@ -74,7 +80,7 @@ impl OpenError {
             Self::File { .. } | Self::Database { .. } => "ledger-unavailable",
             Self::Durability { .. } => "ledger-not-durable",
             Self::TooNew { .. } => "ledger-too-new",
-            Self::OtherLog { .. } => "ledger-other-log",
+            Self::OtherLog { .. } | Self::OtherKey { .. } => "ledger-other-log",
             Self::Damaged(_) => "ledger-damaged",
         }
     }

@@ -1,7 +1,7 @@
 //! One row of the ledger, as readers see it.
 
 use countersign_canon::{Classification, Digest, Presented, Recorded, Round, classify};
-use countersign_evidence::{Agent, CallId, ExecutionId, Receipt, WorkflowId};
+use countersign_evidence::{Agent, CallId, ExecutionId, Receipt, Salt, WorkflowId};
 
 use crate::attempt::{Admitted, Epochs, Position};
 use crate::record::Record;
@@ -20,6 +20,9 @@ pub struct Execution {
     pub admitted: Admitted,
     /// What rests beside it and is no part of the key.
     pub context: Context,
+    /// What its entries are blinded with, all of them or, where there is none,
+    /// none of them; never changes.
+    pub salt: Option<Salt>,
     /// Where it stands.
     pub record: Record,
     /// How many entries its chain has.
@@ -97,18 +100,24 @@ pub struct Remembered<'e> {
 }
 
 impl Execution {
-    /// The receipt for its terminal entry or, before there is one, for its last.
+    /// The receipt for its terminal entry or, before there is one, for its last,
+    /// as the call that opened it has it. After rounds the entry may name the
+    /// call that claimed the last one.
     #[must_use]
     pub fn receipt(&self) -> Receipt {
         let entry = self.terminal.as_ref().unwrap_or(&self.last);
         Receipt {
             call_id: self.call_id.clone(),
             execution_id: self.execution_id.clone(),
-            binding: Some(self.admitted.binding),
+            binding: Some(match &self.salt {
+                Some(salt) => salt.blind(&self.admitted.binding),
+                None => self.admitted.binding,
+            }),
             profile: Some(self.admitted.profile.clone()),
             log_id: entry.log_id.clone(),
             sequence: entry.sequence,
             entry_hash: entry.hash,
+            salt: self.salt,
         }
     }
 

@@ -139,6 +139,14 @@ impl Ledger {
             };
             match open(&asked) {
                 Ok(Opened { store, reads }) => {
+                    let key_of = key.verifying_key();
+                    // A log that was rolled back is for its operator to judge.
+                    if !theirs.rolled_back()
+                        && let Err(error) = crate::in_force::check(reads.as_ref(), &key_of)
+                    {
+                        drop(opened.send(Err(error)));
+                        return Err(LedgerError::Unavailable);
+                    }
                     theirs.enlist(store.incarnation());
                     drop(opened.send(Ok(reads)));
                     Writer::new(store, options, clock, key, theirs).run()

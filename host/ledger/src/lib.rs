@@ -19,6 +19,7 @@ mod error;
 mod execution;
 mod explain;
 mod identity;
+mod in_force;
 mod lease;
 mod ledger;
 mod lock;
@@ -47,7 +48,7 @@ pub use execution::{Context, Execution, Presenting, Remembered, classify_attempt
 pub use explain::{Explanation, explain, late_answer};
 pub use identity::{Fence, Incarnation, MalformedTaskId, TaskId};
 pub use ledger::Ledger;
-pub use options::{AnswerBounds, Clock, Options};
+pub use options::{AnswerBounds, Clock, Options, Salts};
 pub use postgres::{DatabaseUrl, MalformedDatabaseUrl, Postgres};
 pub use probe::{Fault, Point, Probe};
 pub use reading::{KnownLog, LogHead, Page, Selection, Standing, StoredCheckpoint, StoredEntry};

@@ -38,6 +38,10 @@ impl Default for AnswerBounds {
     }
 }
 
+/// The source of salts: 32 unpredictable bytes, or none where the system has
+/// none to give. Then nothing is reserved.
+pub type Salts = Arc<dyn Fn() -> Option<[u8; 32]> + Send + Sync>;
+
 /// Where the ledger lives, and its limits.
 #[derive(Clone)]
 pub struct Options {
@@ -66,6 +70,9 @@ pub struct Options {
     pub max_pages: Option<u32>,
     /// How many settled answers are kept.
     pub answers: AnswerBounds,
+    /// Where executions that are reserved from now on are blinded: the source of
+    /// their salts. Executions that are there stay as they are.
+    pub blind: Option<Salts>,
     /// Called at named points of the writer's way; for tests.
     pub probe: Option<Arc<dyn Probe>>,
 }
@@ -91,6 +98,7 @@ impl Options {
             wal_bytes: 16 << 20,
             max_pages: None,
             answers: AnswerBounds::default(),
+            blind: None,
             probe: None,
         }
     }

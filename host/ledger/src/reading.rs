@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use countersign_canon::Digest;
-use countersign_evidence::{Agent, CallId, ExecutionId, Head, LogId, ServerName, WorkflowId};
+use countersign_evidence::{Agent, CallId, ExecutionId, Head, LogId, Salt, ServerName, WorkflowId};
 
 use crate::attempt::Epochs;
 use crate::error::BackupError;
@@ -49,6 +49,9 @@ pub struct StoredEntry {
     pub hash: Digest,
     /// Its bytes, as `countersign_evidence::Entry::parse` reads them.
     pub bytes: Vec<u8>,
+    /// What opens it, where the execution that it is about is blinded: the salt
+    /// of its row, and the binding that was admitted.
+    pub opening: Option<(Salt, Digest)>,
 }
 
 /// One page of entries.

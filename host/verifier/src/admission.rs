@@ -9,7 +9,8 @@
 use std::collections::HashMap;
 
 use countersign_canon::{Admitted, Call, Digest, ProfileId, preimage};
-use countersign_evidence::{Draft, Entry, ExecutionId, Kind, WorkflowId};
+use countersign_evidence::bundle::Opened;
+use countersign_evidence::{Blinding, Draft, Entry, ExecutionId, Kind, WorkflowId};
 
 use crate::claim::Claim;
 use crate::component::{Component, Meaning};
@@ -77,7 +78,7 @@ impl Reading {
     }
 
     /// The first thing that the entry says otherwise, with the same binding.
-    fn difference(&self, said: &Draft) -> Option<&'static str> {
+    fn difference(&self, said: &Draft, opened: Option<&Opened>) -> Option<&'static str> {
         let text = |id: Option<&str>| id.map(str::to_owned);
         let workflow = text(said.workflow_id.as_ref().map(WorkflowId::as_str));
         // With sessions the client context is not the request's alone.
@@ -86,7 +87,7 @@ impl Reading {
             Some("tool")
         } else if workflow != self.call.workflow_id {
             Some("workflow_id")
-        } else if said.continuation != self.continuation {
+        } else if said.continuation != self.continuation.map(|own| blinded(own, opened)) {
             Some("continuation")
         } else if said.request_state_presented != self.request_state {
             Some("request_state_presented")
@@ -119,7 +120,7 @@ impl<'i> Requests<'i> {
     pub(crate) fn entry(
         &mut self,
         entry: &Entry,
-        place: &Place,
+        (place, opened): (&Place, Option<&Opened>),
         decisions: &mut Decisions<'_>,
         findings: &mut Findings,
     ) {
@@ -128,11 +129,20 @@ impl<'i> Requests<'i> {
         if !matches!(said.kind, Kind::Admission | Kind::Refusal | Kind::Round) {
             return;
         }
-        let (Some(profile), Some(digest), Some(binding)) =
-            (said.profile.as_deref(), said.component, said.binding)
-        else {
+        let (Some(profile), Some(digest)) = (said.profile.as_deref(), said.component) else {
             return;
         };
+        let Some(binding) = said.binding else {
+            if said.blind == Blinding::Withheld {
+                self.closed(said, "it met no row, and what it brought is left out");
+            }
+            return;
+        };
+        if said.blind == Blinding::Salted && opened.is_none() {
+            self.attempts = self.attempts.saturating_add(1);
+            self.closed(said, "it is blinded, and no salt opens it");
+            return;
+        }
         self.attempts = self.attempts.saturating_add(1);
         for found in &mut self.files {
             let component = self.inputs.components.find(profile, digest);
@@ -156,7 +166,7 @@ impl<'i> Requests<'i> {
             if id != reading.call.execution_id.as_deref() {
                 continue;
             }
-            if reading.meaning.binding != binding {
+            if blinded(reading.meaning.binding, opened) != binding {
                 if id.is_some() {
                     let reason = format!(
                         "`{}` binds to `{}`, the entry says `{binding}`",
@@ -164,7 +174,7 @@ impl<'i> Requests<'i> {
                     );
                     found.differs.get_or_insert_with(|| (place.clone(), reason));
                 }
-            } else if let Some(member) = reading.difference(said) {
+            } else if let Some(member) = reading.difference(said, opened) {
                 let reason = format!(
                     "`{}` has its binding, and another `{member}`",
                     found.file.name
@@ -174,6 +184,20 @@ impl<'i> Requests<'i> {
                 found.matched = found.matched.saturating_add(1);
                 found.first.get_or_insert_with(|| place.clone());
                 decisions.check(said, reading, place, findings);
+            }
+        }
+    }
+
+    /// Notes of the requests with an entry's identifier that it stays closed.
+    fn closed(&mut self, said: &Draft, reason: &'static str) {
+        let id = said.execution_id.as_ref().map(ExecutionId::as_str);
+        for found in &mut self.files {
+            let known = found.readings.values().flatten().next();
+            let other = known.is_some_and(|reading| reading.call.execution_id.as_deref() != id);
+            if !other {
+                found
+                    .failed
+                    .get_or_insert_with(|| format!("an entry that may be about it: {reason}"));
             }
         }
     }
@@ -204,6 +228,11 @@ impl<'i> Requests<'i> {
             }
         }
     }
+}
+
+/// A digest as a blinded entry has it.
+fn blinded(value: Digest, opened: Option<&Opened>) -> Digest {
+    opened.map_or(value, |opened| opened.salt.blind(&value))
 }
 
 /// A client context that stands in an entry must be the one that is digested.

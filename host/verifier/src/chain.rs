@@ -9,6 +9,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 
+use countersign_evidence::bundle::Opened;
 use countersign_evidence::{Draft, Entry, Kind, LogId};
 use hashbrown::HashTable;
 
@@ -53,10 +54,17 @@ struct Execution {
 /// Entries whose predecessor has not been seen yet, by its hash.
 #[derive(Default)]
 struct Waiting {
-    entries: HashMap<Raw, Vec<(Place, Entry)>>,
+    entries: HashMap<Raw, Vec<Waits>>,
     bytes: usize,
     /// Some could not be kept.
     overflowed: bool,
+}
+
+/// One of them.
+struct Waits {
+    place: Place,
+    entry: Entry,
+    opened: Option<Opened>,
 }
 
 /// How outcomes stand in a bundle.
@@ -84,7 +92,13 @@ impl<'i> Chains<'i> {
     }
 
     /// Takes the next entry of the bundle.
-    pub(crate) fn entry(&mut self, entry: &Entry, place: &Place, findings: &mut Findings) {
+    pub(crate) fn entry(
+        &mut self,
+        entry: &Entry,
+        place: &Place,
+        opened: Option<Opened>,
+        findings: &mut Findings,
+    ) {
         self.aliases |= entry.said().kind == Kind::Alias;
         let Some(link) = entry.link() else {
             self.unlinked(entry, place, findings);
@@ -92,10 +106,10 @@ impl<'i> Chains<'i> {
         };
         self.linked = self.linked.saturating_add(1);
         let index = match link.execution_previous {
-            None => self.begin(entry, place, findings),
+            None => self.begin(entry, place, opened, findings),
             Some(previous) => match self.take_tip(&previous.to_bytes()) {
-                Some(index) => self.follow(index, entry, place, findings),
-                None => return self.waiting.add(entry, place),
+                Some(index) => self.follow(index, entry, place, opened, findings),
+                None => return self.waiting.add(entry, place, opened),
             },
         };
         if let Some(index) = index {
@@ -114,7 +128,7 @@ impl<'i> Chains<'i> {
                 format!("a `{}` has no place on an execution", said.kind)
             });
         }
-        self.classes.check(None, said, place, findings);
+        self.classes.check((None, None), said, place, findings);
         if !met_nothing(said) {
             return;
         }
@@ -129,7 +143,13 @@ impl<'i> Chains<'i> {
     }
 
     /// The first entry of an execution.
-    fn begin(&mut self, entry: &Entry, place: &Place, findings: &mut Findings) -> Option<u32> {
+    fn begin(
+        &mut self,
+        entry: &Entry,
+        place: &Place,
+        opened: Option<Opened>,
+        findings: &mut Findings,
+    ) -> Option<u32> {
         let said = entry.said();
         let progress = match Progress::reserved(said, &mut self.shared) {
             Ok(progress) => progress,
@@ -138,7 +158,8 @@ impl<'i> Chains<'i> {
                 return None;
             }
         };
-        self.classes.check(None, said, place, findings);
+        self.classes
+            .check((None, opened.as_ref()), said, place, findings);
         // More executions than this a bundle cannot hold in its members.
         let index = u32::try_from(self.executions.len()).ok()?;
         let key = self.shared.key(said);
@@ -169,6 +190,7 @@ impl<'i> Chains<'i> {
         index: u32,
         entry: &Entry,
         place: &Place,
+        opened: Option<Opened>,
         findings: &mut Findings,
     ) -> Option<u32> {
         let said = entry.said();
@@ -188,8 +210,8 @@ impl<'i> Chains<'i> {
                 "it stands on the execution of another agent or identifier".to_owned()
             });
         }
-        self.classes
-            .check(Some(&execution.progress), said, place, findings);
+        let by = (Some(&execution.progress), opened.as_ref());
+        self.classes.check(by, said, place, findings);
         if matches!(said.kind, Kind::Other(_)) {
             findings.leave_open(Claim::Ordering, Some(place), || {
                 format!("what a `{}` does to an execution is not known", said.kind)
@@ -212,10 +234,15 @@ impl<'i> Chains<'i> {
             let Some(tip) = self.executions.get(index as usize).map(|e| e.tip) else {
                 return;
             };
-            for (place, entry) in self.waiting.take(&tip) {
+            for waits in self.waiting.take(&tip) {
+                let Waits {
+                    place,
+                    entry,
+                    opened,
+                } = waits;
                 match self.take_tip(&tip) {
                     Some(index) => {
-                        indices.extend(self.follow(index, &entry, &place, findings));
+                        indices.extend(self.follow(index, &entry, &place, opened, findings));
                     }
                     None => fork(&place, findings),
                 }
@@ -301,7 +328,7 @@ impl<'i> Chains<'i> {
                 });
             }
         }
-        for (place, _) in self.waiting.entries.into_values().flatten() {
+        for Waits { place, .. } in self.waiting.entries.into_values().flatten() {
             if whole && !self.waiting.overflowed {
                 fork(&place, findings);
             } else {
@@ -338,7 +365,7 @@ impl<'i> Chains<'i> {
 }
 
 impl Waiting {
-    fn add(&mut self, entry: &Entry, place: &Place) {
+    fn add(&mut self, entry: &Entry, place: &Place, opened: Option<Opened>) {
         let Some(link) = entry.link().and_then(|link| link.execution_previous) else {
             return;
         };
@@ -350,15 +377,19 @@ impl Waiting {
         }
         self.bytes = self.bytes.saturating_add(bytes);
         let waiting = self.entries.entry(link.to_bytes()).or_default();
-        waiting.push((place.clone(), entry.clone()));
+        waiting.push(Waits {
+            place: place.clone(),
+            entry: entry.clone(),
+            opened,
+        });
     }
 
-    fn take(&mut self, hash: &Raw) -> Vec<(Place, Entry)> {
+    fn take(&mut self, hash: &Raw) -> Vec<Waits> {
         if self.entries.is_empty() {
             return Vec::new();
         }
         let taken = self.entries.remove(hash).unwrap_or_default();
-        for (_, entry) in &taken {
+        for Waits { entry, .. } in &taken {
             let bytes = size_of::<Draft>() + entry.bytes().len() * 2;
             self.bytes = self.bytes.saturating_sub(bytes);
         }

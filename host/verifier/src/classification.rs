@@ -5,9 +5,13 @@
 //! answers it, in one instance for all questions: a wrong answer would have to
 //! be wrong here and at the gateway in the same way, and the finite table is
 //! computed natively besides.
+//!
+//! Blinded values are compared as they stand, since one salt serves an
+//! execution. The component is asked about what a salt opened, or not at all.
 
 use countersign_canon::{Classification, Digest, Presented, Recorded, Round};
-use countersign_evidence::{Classified, Draft, Kind, RefusalCode, RoundSays};
+use countersign_evidence::bundle::Opened;
+use countersign_evidence::{Blinding, Classified, Draft, Kind, RefusalCode, RoundSays};
 
 use crate::claim::Claim;
 use crate::component::{Classifier, Components};
@@ -31,14 +35,16 @@ impl<'i> Classes<'i> {
         }
     }
 
-    /// Computes again what an attempt was told, and compares.
+    /// Computes again what an attempt was told, and compares; `by` is its
+    /// execution before it, and what opens it.
     pub(crate) fn check(
         &mut self,
-        before: Option<&Progress>,
+        by: (Option<&Progress>, Option<&Opened>),
         said: &Draft,
         place: &Place,
         findings: &mut Findings,
     ) {
+        let (before, opened) = by;
         let granted = granted(said);
         let attempt = matches!(said.kind, Kind::Admission | Kind::Refusal | Kind::Round);
         let identified = said.execution_id.is_some();
@@ -77,18 +83,24 @@ impl<'i> Classes<'i> {
                 format!("`{classified}` is not what permits a `{}`", said.kind)
             });
         }
-        self.rerun(before, said, found, place, findings);
+        self.rerun((before, opened), said, found, place, findings);
     }
 
     /// Runs the component on the same question.
     fn rerun(
         &mut self,
-        before: Option<&Progress>,
+        (before, opened): (Option<&Progress>, Option<&Opened>),
         said: &Draft,
         found: Classification,
         place: &Place,
         findings: &mut Findings,
     ) {
+        if said.blind == Blinding::Withheld {
+            findings.leave_open(Claim::Classification, Some(place), || {
+                "it met no row, and what it brought is left out".to_owned()
+            });
+            return;
+        }
         let Some(question) = presented(said) else {
             findings.contradict(Claim::Classification, Some(place), || {
                 "it was classified without a profile, a binding or a target".to_owned()
@@ -102,7 +114,7 @@ impl<'i> Classes<'i> {
             });
             return;
         }
-        let table = with(before, |recorded| {
+        let table = with(before, None, |recorded| {
             countersign_canon::classify(&asked, recorded)
         });
         if table != found {
@@ -115,6 +127,28 @@ impl<'i> Classes<'i> {
             });
             return;
         }
+        let known = match said.blind {
+            Blinding::Plain => None,
+            _ => match opened.and_then(|opened| opened.binding) {
+                Some(binding) => Some(binding),
+                None => {
+                    findings.leave_open(Claim::Classification, Some(place), || {
+                        "it is blinded, and no salt opens it".to_owned()
+                    });
+                    return;
+                }
+            },
+        };
+        // Another action than was admitted has no known binding: its blinded
+        // form is as different from the admitted one.
+        let own = before.is_none_or(|before| before.is_bound(question.binding));
+        let asked = Presented {
+            binding: match &known {
+                Some(binding) if own => binding.as_str(),
+                _ => asked.binding,
+            },
+            ..asked
+        };
         let Some(classifier) = self.classifier(question.profile, said.component) else {
             let named = said
                 .component
@@ -127,7 +161,9 @@ impl<'i> Classes<'i> {
             });
             return;
         };
-        match with(before, |recorded| classifier.classify(&asked, recorded)) {
+        match with(before, known, |recorded| {
+            classifier.classify(&asked, recorded)
+        }) {
             Ok(verdict) if verdict == found => self.classified = self.classified.saturating_add(1),
             Ok(verdict) => findings.contradict(Claim::Classification, Some(place), || {
                 format!("its component says `{}`", Classified::from(verdict))
@@ -205,6 +241,7 @@ fn check_code(said: &Draft) -> Result<(), String> {
         }
         // What the recorded profile refuses has no continuation to digest.
         _ if said.classification == Some(Classified::NotAdmissible) => Ok(()),
+        _ if said.blind == Blinding::Withheld => Ok(()),
         _ if said.request_state_presented.is_some() && said.continuation.is_none() => {
             Err("it presents a state and is no continuation".to_owned())
         }
@@ -253,8 +290,12 @@ fn presented(said: &Draft) -> Option<Question<'_>> {
 }
 
 /// Asks about what is recorded before an attempt, or about nothing.
-fn with<T>(before: Option<&Progress>, mut ask: impl FnMut(Option<&Recorded<'_>>) -> T) -> T {
-    match before.and_then(|before| before.recorded(|recorded| ask(Some(recorded)))) {
+fn with<T>(
+    before: Option<&Progress>,
+    binding: Option<Digest>,
+    mut ask: impl FnMut(Option<&Recorded<'_>>) -> T,
+) -> T {
+    match before.and_then(|before| before.recorded(binding, |recorded| ask(Some(recorded)))) {
         Some(answer) => answer,
         None => ask(None),
     }

@@ -14,6 +14,7 @@
 
 mod admission;
 mod attribution;
+mod blind;
 mod chain;
 mod claim;
 mod classification;

@@ -38,7 +38,7 @@ impl<'i> Receipts<'i> {
                         receipt.call_id, receipt.entry_hash
                     )
                 });
-            } else if Receipt::of(entry).as_ref() != Some(receipt) {
+            } else if !Receipt::of(entry).is_some_and(|of| of.agrees(receipt)) {
                 findings.contradict(Claim::Integrity, Some(place), || {
                     format!(
                         "the receipt of call `{}` says something else than the entry",

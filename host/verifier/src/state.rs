@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use countersign_canon::{Digest, Outcome, Recorded, RecordedState};
-use countersign_evidence::{Draft, EffectBoundary, Kind, RoundSays};
+use countersign_evidence::{Blinding, Draft, EffectBoundary, Kind, RoundSays};
 
 use crate::facts::{Caller, Facts, Raw, Shared, caller};
 
@@ -34,7 +34,9 @@ pub(crate) enum StatedBy {
 #[derive(Clone, Debug)]
 pub(crate) struct Progress {
     pub(crate) facts: Arc<Facts>,
+    /// As the entries have it.
     binding: Raw,
+    blinded: bool,
     pub(crate) state: State,
     pub(crate) stated_by: Option<StatedBy>,
     fence: u64,
@@ -63,6 +65,7 @@ impl Progress {
         Ok(Self {
             facts: shared.facts(said).ok_or(lacks)?,
             binding: said.binding.ok_or(lacks)?.to_bytes(),
+            blinded: said.blind == Blinding::Salted,
             state: State::InFlight,
             stated_by: None,
             fence: said.fence.unwrap_or_default(),
@@ -72,7 +75,12 @@ impl Progress {
     }
 
     /// What `classify` is told of it; `None` where its state is not known.
-    pub(crate) fn recorded<T>(&self, ask: impl FnOnce(&Recorded<'_>) -> T) -> Option<T> {
+    /// `binding` is what a salt showed it to be.
+    pub(crate) fn recorded<T>(
+        &self,
+        binding: Option<Digest>,
+        ask: impl FnOnce(&Recorded<'_>) -> T,
+    ) -> Option<T> {
         let rounds = self.rounds.as_deref();
         let issued = rounds
             .and_then(|rounds| rounds.issued)
@@ -96,7 +104,7 @@ impl Progress {
         let claimed: Vec<&str> = claimed.iter().map(Digest::as_str).collect();
         Some(ask(&Recorded {
             profile: &self.facts.profile,
-            binding: Digest::from_bytes(self.binding).as_str(),
+            binding: binding.unwrap_or(Digest::from_bytes(self.binding)).as_str(),
             target: &self.facts.target,
             state,
             claimed: &claimed,
@@ -105,6 +113,9 @@ impl Progress {
 
     /// Goes on by one entry; the reason where it may not follow.
     pub(crate) fn apply(&mut self, said: &Draft) -> Result<(), &'static str> {
+        if said.has_values() && (said.blind == Blinding::Salted) != self.blinded {
+            return Err("an execution is blinded in all of its entries, or in none");
+        }
         if said.kind != Kind::Refusal {
             self.check_facts(said)?;
         }
@@ -130,6 +141,11 @@ impl Progress {
             _ => return Err("it may not follow in the state that the entries before it give"),
         }
         Ok(())
+    }
+
+    /// Whether an entry holds the binding that was reserved.
+    pub(crate) fn is_bound(&self, binding: &Digest) -> bool {
+        binding.to_bytes() == self.binding
     }
 
     /// What was reserved does not change.

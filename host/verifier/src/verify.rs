@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Seek};
 
 use countersign_canon::Digest;
-use countersign_evidence::bundle::{Bundle, BundleError, Consistency, Profile, Proof};
+use countersign_evidence::bundle::{Bundle, BundleError, Consistency, Openings, Profile, Proof};
 use countersign_evidence::{Entry, Kind};
 
 use crate::admission::Requests;
 use crate::attribution::Attribution;
+use crate::blind::Blinds;
 use crate::chain::Chains;
 use crate::claim::{Claim, Status};
 use crate::decision::Decisions;
@@ -64,6 +65,8 @@ pub fn verify_watched(
     let mut requests = Requests::new(inputs);
     let mut attribution = Attribution::new(inputs);
     let mut receipts = Receipts::new(&inputs.receipts);
+    let openings = Openings::read(&mut bundle)?;
+    let mut blinds = Blinds::new(openings, &inputs.receipts, &mut findings);
     for member in bundle.unknown_members() {
         notes.add(format!(
             "the member `{member}` is not known and was not read"
@@ -92,8 +95,10 @@ pub fn verify_watched(
         let place = Place::of(&entry);
         notes.entry(&entry, &place);
         logs.entry(&entry, &place, &mut findings);
-        chains.entry(&entry, &place, &mut findings);
-        requests.entry(&entry, &place, &mut decisions, &mut findings);
+        let opened = blinds.entry(&entry, &place, &mut findings);
+        chains.entry(&entry, &place, opened, &mut findings);
+        let by = (&place, opened.as_ref());
+        requests.entry(&entry, by, &mut decisions, &mut findings);
         Decisions::entry(entry.said(), &place, &mut findings);
         attribution.entry(&entry, &place, &mut findings);
         outcome::entry(&entry, &place, &mut findings);
@@ -112,6 +117,9 @@ pub fn verify_watched(
     }
     notes.compare(&carried, &mut findings);
     logs.finish(&mut findings);
+    if let Some(note) = blinds.finish(&mut findings) {
+        notes.add(note);
+    }
     outcome::finish(chains.finish(whole, &mut findings), &mut findings);
     requests.finish(&mut findings);
     decisions.finish(&mut findings);

@@ -55,6 +55,7 @@ class Execution:
     def __init__(self, entry):
         self.facts = {name: entry[name] for name in FACTS}
         self.target = target(entry)
+        self.blinded = entry.get("blind") == "salted"
         self.state = "in-flight"
         self.outcome = None
         self.issued = None
@@ -79,6 +80,9 @@ class Execution:
     def step(self, entry):
         """Goes on by an entry; answers why it may not follow, or None."""
         kind = entry["kind"]
+        holds = any(entry[name] for name in ("binding", "continuation", "answer_digest"))
+        if holds and (entry.get("blind") == "salted") != self.blinded:
+            return "blinded in one entry and not in another"
         if kind != "refusal":
             fault = self._same(entry)
             if fault:
@@ -150,7 +154,8 @@ def code_fault(entry):
     if (entry["round"] is not None) != (kind == "round"):
         return "a round and no number, or the other way round"
     host_said = verdict == "collision" and entry["classification"]["difference"] == ["not-admissible"]
-    if not host_said and entry["request_state_presented"] is not None and entry["continuation"] is None:
+    withheld = entry.get("blind") == "withheld"
+    if not host_said and not withheld and entry["request_state_presented"] is not None and entry["continuation"] is None:
         return "a state and no continuation"
     return None
 
@@ -166,8 +171,8 @@ def _worded(said):
 class Replay:
     """All executions of a bundle."""
 
-    def __init__(self, approved, findings):
-        self.approved, self.findings = approved, findings
+    def __init__(self, approved, opened, findings):
+        self.approved, self.opened, self.findings = approved, opened, findings
         self.reserved = {}
         self.aliases = False
 
@@ -277,6 +282,9 @@ class Replay:
         fits = {"fresh": kind != "round", "continuation": kind != "admission"}
         if not fits.get(said["verdict"], kind == "refusal"):
             against("a verdict that does not permit this")
+        if entry.get("blind") == "withheld":
+            self.findings.leave_open("classification", "what it brought is left out")
+            return
         if not bound:
             against("classified without a binding")
             return
@@ -295,5 +303,7 @@ class Replay:
         }
         if classify(presented, execution and execution.recorded()) != _worded(said):
             against("it is something else")
+        elif entry.get("blind") and not self.opened.get(entry["hash"], (None, None))[1]:
+            self.findings.leave_open("classification", "no salt opens it")
         elif self.approved.get((entry["profile"], entry["component"])) is None:
             self.findings.leave_open("classification", "its component is not approved")

@@ -10,7 +10,7 @@ import re
 BLOCK = 512
 CHUNK = 4 << 20
 _PLAIN = re.compile(rb"(?:[A-Za-z0-9@_-][A-Za-z0-9@._-]*)(?:/[A-Za-z0-9@_-][A-Za-z0-9@._-]*)*\Z")
-_NUMBERED = re.compile(r"(entries|proofs)/[0-9]{6,}\.jsonl\Z|(checkpoints)/[0-9]{6,}\.txt\Z")
+_NUMBERED = re.compile(r"(entries|proofs|salts)/[0-9]{6,}\.jsonl\Z|(checkpoints)/[0-9]{6,}\.txt\Z")
 
 
 class Unusable(Exception):
@@ -86,7 +86,7 @@ def members(data):
 
 
 def sort(name):
-    """What a member is: `entries`, `proofs`, `checkpoints`, `profiles`, `policies` or None."""
+    """What a member is: `entries`, `proofs`, `salts`, `checkpoints`, `profiles`, `policies` or None."""
     numbered = _NUMBERED.match(name)
     if numbered:
         return numbered[1] or numbered[2]

@@ -173,6 +173,9 @@ def parse(line):
     for name, test in OTHERS.items():
         if name not in value or not (value[name] is None or test(value[name])):
             raise Malformed(name)
+    # Entries that are older than blinding do not have it.
+    if value.get("blind") not in (None, "salted", "withheld"):
+        raise Malformed("blind")
     seq, previous = value["execution_seq"], value["execution_previous"]
     if (seq is None and previous is not None) or (seq is not None and (seq == "0") != (previous is None)):
         raise Malformed("execution_seq")

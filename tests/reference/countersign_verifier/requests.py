@@ -3,6 +3,8 @@
 from countersign_reference import admission, digests
 from countersign_reference.values import Refusal
 
+from .blinds import blinded
+
 
 def _reading(profile, message):
     """What the entry of a request must say; None where it is no call."""
@@ -26,7 +28,7 @@ def _reading(profile, message):
     }
 
 
-def check(entries, requests, approved, carried, findings):
+def check(entries, requests, approved, opened, carried, findings):
     """Judges the requests at hand, and the components that a bundle carries."""
     attempts = []
     named = {}
@@ -52,6 +54,13 @@ def check(entries, requests, approved, carried, findings):
                 unread = True
                 continue
             reading = readings[entry["profile"]]
+            if reading is not None and entry.get("blind"):
+                if entry["hash"] not in opened:
+                    unread = True
+                    continue
+                salt = opened[entry["hash"]][0]
+                hidden = ("binding", "continuation")
+                reading = reading | {name: blinded(salt, reading[name]) for name in hidden}
             if reading is None:
                 unread = True
             elif entry["execution_id"] == reading["execution_id"]:

@@ -4,7 +4,7 @@ from countersign_reference import digests
 from countersign_reference.reading import read
 from countersign_reference.values import Obj, Refusal
 
-from . import chains, container, logs, requests
+from . import blinds, chains, container, logs, requests
 from .entries import Malformed, absent_or, digest, log_id, number, parse, shape, text, time
 from .notes import Key
 from .verdict import CLAIMS, Findings
@@ -45,7 +45,7 @@ def verify(data, trust=(), requests_=(), receipts=(), since=(), approved=frozens
     members = container.members(data)
     manifest = _manifest(members[0][1])
     findings = Findings()
-    entries, proofs, consistencies, notes, carried = [], [], [], [], []
+    entries, proofs, consistencies, salts, notes, carried = [], [], [], [], [], []
     for name, content in members[1:]:
         match container.sort(name):
             case "entries":
@@ -57,6 +57,8 @@ def verify(data, trust=(), requests_=(), receipts=(), since=(), approved=frozens
             case "proofs":
                 for line in container.lines(content):
                     _proof(line, proofs, consistencies, findings)
+            case "salts":
+                salts += container.lines(content)
             case "checkpoints":
                 notes.append(content.decode("utf-8", "replace"))
             case "profiles":
@@ -66,8 +68,10 @@ def verify(data, trust=(), requests_=(), receipts=(), since=(), approved=frozens
     keys = [Key(text) for text in trust]
     logs.check(manifest, entries, notes, proofs, consistencies, keys, since, findings)
     _receipts(entries, receipts, whole, findings)
-    chains.Replay({pair: True for pair in approved}, findings).run(entries, whole)
-    requests.check(entries, list(requests_), approved, carried, findings)
+    held = [read(text_.encode()) for text_ in receipts]
+    opened = blinds.opened(entries, salts, held, findings)
+    chains.Replay({pair: True for pair in approved}, opened, findings).run(entries, whole)
+    requests.check(entries, list(requests_), approved, opened, carried, findings)
     if findings.status("completeness") != "verified":
         findings.leave_open("ordering", "whether more follows is not known")
     return {claim: findings.status(claim) for claim in CLAIMS}, findings

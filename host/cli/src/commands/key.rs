@@ -15,6 +15,7 @@ use crate::files;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Key {
     Show(Show),
+    Next(Next),
     Rotate(Rotate),
 }
 
@@ -28,6 +29,24 @@ pub(crate) struct Show {
     /// The gateway's configuration
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
+}
+
+/// Write another key for the same log, to be kept in a variable
+///
+/// It signs nothing before the log was given it with `key rotate
+/// --next-variable`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Exit status:
+  0  the key is written, and its public half printed
+  2  wrong usage, a file that is there, or a key that cannot be read")]
+pub(crate) struct Next {
+    /// The gateway's configuration
+    #[arg(long, value_name = "FILE")]
+    config: PathBuf,
+    /// A new file, which its owner alone can read
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
 }
 
 /// Give the log of a stopped gateway a new key
@@ -45,6 +64,10 @@ pub(crate) struct Rotate {
     /// The gateway's configuration
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
+    /// Where the present key is in a variable of the environment: the variable
+    /// that holds the next one, in the form of a key file
+    #[arg(long, value_name = "NAME")]
+    next_variable: Option<String>,
 }
 
 impl Key {
@@ -52,11 +75,17 @@ impl Key {
         let shown = match self {
             Self::Show(show) => {
                 let config = audit::config(&show.config)?;
-                rotation::read(&config.store.key).map(|key| key.verifying_key())
+                rotation::read(&config.store.key, &Environment::system())
+                    .map(|key| key.verifying_key())
+            }
+            Self::Next(next) => {
+                let config = audit::config(&next.config)?;
+                rotation::next(&config.store, &next.output, &Environment::system())
             }
             Self::Rotate(rotate) => {
                 let config = audit::config(&rotate.config)?;
-                rotation::rotate(&config.store, &Environment::system())
+                let next = rotate.next_variable.as_deref();
+                rotation::rotate(&config.store, next, &Environment::system())
             }
         };
         let shown = shown.map_err(|error| files::unusable(&error))?;

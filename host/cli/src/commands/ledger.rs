@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use countersign_evidence::keyfile;
-use countersign_gateway::config::{Config, Database};
+use countersign_gateway::config::{Config, Database, KeyFrom};
+use countersign_gateway::environment::Environment;
 use countersign_gateway::operator::{Office, api};
+use countersign_gateway::rotation;
 use countersign_ledger::{Checked, Progress, check_sqlite};
 
 use super::executions::{Statement, Where, failure};
@@ -174,11 +175,14 @@ impl Check {
                 return Err(Failure::new(Status::USAGE, why).with_help(help));
             }
         };
-        let key = match keyfile::read(&store.key) {
-            Ok(key) => Some(key.verifying_key()),
+        let key = match (
+            &store.key,
+            rotation::read(&store.key, &Environment::system()),
+        ) {
+            (_, Ok(key)) => Some(key.verifying_key()),
             // Everything but the signatures is checked.
-            Err(_) if !store.key.exists() => None,
-            Err(error) => return Err(usage(&error)),
+            (KeyFrom::File(path), Err(_)) if !path.exists() => None,
+            (_, Err(error)) => return Err(usage(&error)),
         };
         let anchor: Option<&Path> = match self.file {
             Some(_) => None,

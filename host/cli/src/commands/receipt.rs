@@ -7,7 +7,9 @@ use clap::{Args, Subcommand};
 use countersign_canon::Limits;
 use countersign_canon::document::{Document, Item};
 use countersign_evidence::bundle::{Bundle, Which, prove};
-use countersign_evidence::{CallId, Entry, ProofFile, ProofFileError, RECEIPT_KEY, Receipt};
+use countersign_evidence::{
+    Blinding, CallId, Entry, ProofFile, ProofFileError, RECEIPT_KEY, Receipt,
+};
 use countersign_ledger::Selection;
 
 use super::audit;
@@ -157,7 +159,7 @@ impl Check {
         };
         if let Some(path) = &self.receipt {
             let receipt = find(path, &files::small(path)?)?;
-            if Receipt::of(proof.entry()).as_ref() != Some(&receipt) {
+            if !Receipt::of(proof.entry()).is_some_and(|of| of.agrees(&receipt)) {
                 print("the proof is about another entry than the receipt\n")?;
                 return Ok(Status::DOES_NOT_HOLD);
             }
@@ -212,7 +214,7 @@ fn find(path: &Path, json: &[u8]) -> Result<Receipt, Failure> {
 
 fn receipt_text(receipt: &Receipt) -> String {
     let absent = || "none".to_owned();
-    lines(&[
+    let mut shown = vec![
         ("call", receipt.call_id.to_string()),
         (
             "execution",
@@ -232,7 +234,11 @@ fn receipt_text(receipt: &Receipt) -> String {
         ("log", receipt.log_id.to_string()),
         ("entry", receipt.sequence.to_string()),
         ("hash", receipt.entry_hash.to_string()),
-    ])
+    ];
+    if let Some(salt) = &receipt.salt {
+        shown.push(("salt", salt.to_string()));
+    }
+    lines(&shown)
 }
 
 fn entry(entry: &Entry) -> String {
@@ -242,6 +248,14 @@ fn entry(entry: &Entry) -> String {
         ("kind", said.kind.to_string()),
         ("time", said.time.to_string()),
     ];
+    match said.blind {
+        Blinding::Plain => {}
+        Blinding::Salted => more.push((
+            "blinded",
+            "SHA-256 of the execution's salt and the value".to_owned(),
+        )),
+        Blinding::Withheld => more.push(("blinded", "what there was is left out".to_owned())),
+    }
     if let Some(outcome) = entry.outcome() {
         more.push(("outcome", outcome.to_owned()));
     }

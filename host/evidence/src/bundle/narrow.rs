@@ -4,13 +4,15 @@
 //! proved entry by entry under the same signed heads. Two passes; memory grows
 //! with what is left, not with what is left out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io::{Read, Seek, Write};
 
-use super::{Bundle, BundleError, Consistency, Filter, Manifest, Proof, Writer};
+use super::{
+    Bundle, BundleError, Consistency, ExecutionName, Filter, Manifest, Opening, Proof, Writer,
+};
 use crate::checkpoint::SignedCheckpoint;
 use crate::proof::Collector;
-use crate::{Entry, LogId};
+use crate::{Blinding, Entry, LogId};
 
 /// One log of the bundle.
 struct Log {
@@ -22,7 +24,8 @@ struct Log {
 
 /// Writes the part of a whole bundle that `keep` chooses, under the name of
 /// `filter`. `since` are earlier heads, of which it is proved that each is the
-/// beginning of the log.
+/// beginning of the log. Salts are left of those executions alone that have an
+/// entry in the part.
 ///
 /// # Errors
 /// [`BundleError::Manifest`] where the bundle is filtered already; what the
@@ -59,6 +62,7 @@ pub fn narrow<R: Read + Seek, W: Write>(
         }
     }
     let mut writer = Writer::new(out, &manifest)?;
+    let mut disclosed = HashSet::new();
     let mut lines = bundle.entries();
     while let Some(line) = lines.next()? {
         let Ok(entry) = Entry::parse(line) else {
@@ -70,6 +74,17 @@ pub fn narrow<R: Read + Seek, W: Write>(
         log.collector.leaf(entry.hash().to_bytes());
         if log.chosen.binary_search(&entry.sequence()).is_ok() {
             writer.entry(&entry)?;
+            if entry.said().blind == Blinding::Salted {
+                disclosed.extend(ExecutionName::of(entry.said()));
+            }
+        }
+    }
+    let mut lines = bundle.openings();
+    while let Some(line) = lines.next()? {
+        if let Some(opening) = Opening::parse(line)
+            && opening.name().is_some_and(|name| disclosed.contains(&name))
+        {
+            writer.opening(&opening)?;
         }
     }
     proofs(&logs, since, &mut writer)?;

@@ -18,6 +18,7 @@ pub struct Bundle<R> {
     manifest: Manifest,
     entries: Vec<Place>,
     proofs: Vec<Place>,
+    salts: Vec<Place>,
     checkpoints: Vec<(String, Vec<u8>)>,
     profiles: Vec<Profile>,
     policies: Vec<Policy>,
@@ -64,6 +65,7 @@ impl<R: Read + Seek> Bundle<R> {
             manifest,
             entries: Vec::new(),
             proofs: Vec::new(),
+            salts: Vec::new(),
             checkpoints: Vec::new(),
             profiles: Vec::new(),
             policies: Vec::new(),
@@ -86,6 +88,7 @@ impl<R: Read + Seek> Bundle<R> {
         let most = match sort(&place.name) {
             Sort::Entries => return push(&mut self.entries, place),
             Sort::Proofs => return push(&mut self.proofs, place),
+            Sort::Salts => return push(&mut self.salts, place),
             Sort::Unknown => 0,
             Sort::Checkpoint => limits::CHECKPOINT,
             Sort::Profile(_) => limits::PROFILE,
@@ -114,7 +117,9 @@ impl<R: Read + Seek> Bundle<R> {
                 let content = place.read(&mut self.file, most)?;
                 self.policies.push(Policy { set, path, content });
             }
-            Sort::Entries | Sort::Proofs | Sort::Unknown => self.unknown.push(place.name),
+            Sort::Entries | Sort::Proofs | Sort::Salts | Sort::Unknown => {
+                self.unknown.push(place.name);
+            }
         }
         Ok(())
     }
@@ -151,22 +156,17 @@ impl<R: Read + Seek> Bundle<R> {
 
     /// The lines with entries, from the first one.
     pub fn entries(&mut self) -> Lines<'_, R> {
-        Lines {
-            file: &mut self.file,
-            places: &self.entries,
-            chunk: Vec::new(),
-            at: 0,
-        }
+        Lines::of(&mut self.file, &self.entries)
     }
 
     /// The lines with proofs, from the first one.
     pub fn proofs(&mut self) -> Lines<'_, R> {
-        Lines {
-            file: &mut self.file,
-            places: &self.proofs,
-            chunk: Vec::new(),
-            at: 0,
-        }
+        Lines::of(&mut self.file, &self.proofs)
+    }
+
+    /// The lines with what opens blinded executions, from the first one.
+    pub fn openings(&mut self) -> Lines<'_, R> {
+        Lines::of(&mut self.file, &self.salts)
     }
 }
 
@@ -187,6 +187,7 @@ fn push(places: &mut Vec<Place>, place: Place) -> Result<(), BundleError> {
 enum Sort<'n> {
     Entries,
     Proofs,
+    Salts,
     Checkpoint,
     Profile(ProfileId),
     Policy(Digest, &'n str),
@@ -201,6 +202,7 @@ fn sort(name: &str) -> Sort<'_> {
     match name.split_once('/') {
         Some(("entries", rest)) if numbered(rest, ".jsonl") => Sort::Entries,
         Some(("proofs", rest)) if numbered(rest, ".jsonl") => Sort::Proofs,
+        Some(("salts", rest)) if numbered(rest, ".jsonl") => Sort::Salts,
         Some(("checkpoints", rest)) if numbered(rest, ".txt") => Sort::Checkpoint,
         Some(("profiles", rest)) => {
             let id = rest.strip_suffix(".wasm").and_then(|id| id.parse().ok());
@@ -227,7 +229,16 @@ pub struct Lines<'b, R> {
     at: usize,
 }
 
-impl<R: Read + Seek> Lines<'_, R> {
+impl<'b, R: Read + Seek> Lines<'b, R> {
+    fn of(file: &'b mut R, places: &'b [Place]) -> Self {
+        Self {
+            file,
+            places,
+            chunk: Vec::new(),
+            at: 0,
+        }
+    }
+
     /// The next line, without its line feed; none at the end.
     ///
     /// # Errors

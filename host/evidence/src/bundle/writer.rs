@@ -6,7 +6,7 @@ use std::io::Write;
 use countersign_canon::{Digest, ProfileId};
 
 use super::container::{self, BundleError};
-use super::{Consistency, Manifest, Proof};
+use super::{Consistency, Manifest, Opening, Proof};
 use crate::Entry;
 
 /// A chunk is written when it has grown to this many bytes; well below the
@@ -20,6 +20,7 @@ pub struct Writer<W> {
     out: W,
     entries: Chunks,
     proofs: Chunks,
+    salts: Chunks,
     checkpoints: u32,
     named: Named,
 }
@@ -82,6 +83,7 @@ impl<W: Write> Writer<W> {
             out,
             entries: Chunks::new("entries"),
             proofs: Chunks::new("proofs"),
+            salts: Chunks::new("salts"),
             checkpoints: 0,
             named: Named::default(),
         })
@@ -125,6 +127,14 @@ impl<W: Write> Writer<W> {
         self.proofs.line(&mut self.out, &proof.to_json())
     }
 
+    /// Adds what opens a blinded execution; once for each.
+    ///
+    /// # Errors
+    /// What `out` reports.
+    pub fn opening(&mut self, opening: &Opening) -> Result<(), BundleError> {
+        self.salts.line(&mut self.out, &opening.to_json())
+    }
+
     /// Adds a signed checkpoint, as its note's text.
     ///
     /// # Errors
@@ -166,6 +176,7 @@ impl<W: Write> Writer<W> {
     pub fn finish(mut self) -> Result<W, BundleError> {
         self.entries.flush(&mut self.out)?;
         self.proofs.flush(&mut self.out)?;
+        self.salts.flush(&mut self.out)?;
         container::end(&mut self.out)?;
         self.out.flush()?;
         Ok(self.out)

@@ -14,8 +14,9 @@
 
 use countersign_canon::{Digest, write};
 
+use crate::bundle::Opened;
 use crate::member::{Member, member};
-use crate::{Entry, Kind};
+use crate::{Blinding, Entry, Kind};
 
 const DOMAIN: &str = "cmcp.execution-action-binding";
 const TOOLS_CALL: &str = "tools/call";
@@ -23,6 +24,8 @@ const TOOLS_CALL: &str = "tools/call";
 /// The outer digest of one admission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ActionBinding {
+    /// The binding that is its scope.
+    pub scope: Digest,
     /// The canonical bytes.
     pub preimage: Vec<u8>,
     /// Their SHA-256.
@@ -30,10 +33,11 @@ pub struct ActionBinding {
 }
 
 impl ActionBinding {
-    /// The outer digest of an execution, from the entry that reserved it; none
-    /// for other entries, and where the binding is blinded away.
+    /// The outer digest of an execution, from the entry that reserved it and,
+    /// where that is blinded, what opens it; none for other entries, and for one
+    /// that stays closed.
     #[must_use]
-    pub fn of(entry: &Entry) -> Option<Self> {
+    pub fn of(entry: &Entry, opened: Option<&Opened>) -> Option<Self> {
         let said = entry.said();
         if said.kind != Kind::Admission {
             return None;
@@ -42,10 +46,14 @@ impl ActionBinding {
         said.agent.as_ref()?.write(&mut agent);
         // INVARIANT: what is written is UTF-8.
         let agent = String::from_utf8(agent).ok()?;
-        let scope = said.binding?;
+        let scope = match said.blind {
+            Blinding::Plain => said.binding?,
+            _ => opened.filter(|opened| opened.opens(said))?.binding?,
+        };
         let preimage = preimage(&agent, TOOLS_CALL, scope.as_str(), &said.time.to_string());
         Some(Self {
             digest: Digest::of(&[&preimage]),
+            scope,
             preimage,
         })
     }
@@ -56,7 +64,7 @@ impl ActionBinding {
         let said = entry.said();
         let mut out = vec![b'{'];
         member(&mut out, "action_binding", &self.digest);
-        member(&mut out, "binding", &said.binding);
+        member(&mut out, "binding", &self.scope);
         member(&mut out, "call_id", &said.call_id);
         member(&mut out, "entry_hash", &entry.hash());
         member(&mut out, "execution_id", &said.execution_id);

@@ -24,7 +24,7 @@ pub(super) fn config(file: file::File, folder: &Path) -> Checked<Config> {
         ConfigError::new("`listen` is no address and port")
             .help("write an IP address and a port, like `127.0.0.1:7400`")
     })?;
-    let store = store(file.store, folder)?;
+    let store = store(file.store, &file.evidence, folder)?;
     let around = Around {
         listen: listen.ip(),
         folder,
@@ -376,7 +376,7 @@ mod tests {
         );
         assert_eq!(
             config.store.key,
-            Path::new("/etc/countersign/countersign.db.key")
+            crate::config::KeyFrom::File("/etc/countersign/countersign.db.key".into())
         );
         assert_eq!(config.profiles.default.as_str(), "exact@1.0.0");
         assert_eq!(config.limits.calls_per_agent, 16);

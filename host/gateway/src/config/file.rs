@@ -29,6 +29,8 @@ pub(super) struct File {
     #[serde(default)]
     pub(super) store: Store,
     #[serde(default)]
+    pub(super) evidence: Evidence,
+    #[serde(default)]
     pub(super) policy: Policy,
     #[serde(default)]
     pub(super) profile: Profile,
@@ -244,12 +246,22 @@ pub(super) struct Store {
     pub(super) anchor: Option<PathBuf>,
     /// The key that signs the log.
     pub(super) key: Option<PathBuf>,
+    /// The variable with the key that signs the log.
+    pub(super) key_variable: Option<String>,
     /// What the name of a new log begins with.
     pub(super) origin: Option<String>,
     /// Components and policies that entries name.
     pub(super) archive: Option<PathBuf>,
     /// The folder of the operator's socket.
     pub(super) operator: Option<PathBuf>,
+}
+
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Evidence {
+    /// Whether digests in entries are blinded.
+    #[serde(default)]
+    pub(super) blind: bool,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]

@@ -159,14 +159,16 @@ pub struct Store {
     pub base: PathBuf,
     /// How far the log had come; best kept on another disk.
     pub anchor: PathBuf,
-    /// The key that signs checkpoints; made at the first start.
-    pub key: PathBuf,
+    /// Where the key that signs checkpoints is.
+    pub key: KeyFrom,
     /// What the name of a new log begins with.
     pub origin: LogId,
     /// Every component and policy set that entries name, for exports.
     pub archive: PathBuf,
     /// The folder of the operator's socket, which its owner alone may enter.
     pub operator: PathBuf,
+    /// Whether executions that are reserved from now on are blinded in evidence.
+    pub blind: bool,
 }
 
 /// Which database the ledger is in.
@@ -187,6 +189,15 @@ pub struct Shared {
     pub lease: Duration,
     /// Whether standbys of which none is synchronous are taken.
     pub unsynchronous_standbys: bool,
+}
+
+/// Where the key that signs checkpoints comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeyFrom {
+    /// A file, which its owner alone can read; made at the first start.
+    File(PathBuf),
+    /// A variable of the environment, which holds what such a file holds.
+    Variable(String),
 }
 
 /// Where a database's URL comes from; it may hold a password.

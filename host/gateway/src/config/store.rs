@@ -6,12 +6,16 @@ use std::time::Duration;
 use countersign_evidence::LogId;
 
 use super::check::Checked;
-use super::{ConfigError, Database, Shared, Store, UrlFrom, file};
+use super::{ConfigError, Database, KeyFrom, Shared, Store, UrlFrom, file};
 
 /// A shorter lease runs out while a busy database answers.
 const SHORTEST_LEASE_MS: u64 = 3_000;
 
-pub(super) fn store(store: file::Store, folder: &Path) -> Checked<Store> {
+pub(super) fn store(
+    store: file::Store,
+    evidence: &file::Evidence,
+    folder: &Path,
+) -> Checked<Store> {
     let origin = origin(store.origin.as_deref())?;
     let database = database(&store, folder)?;
     // What a gateway keeps for itself stands beside its database, or where that
@@ -30,12 +34,21 @@ pub(super) fn store(store: file::Store, folder: &Path) -> Checked<Store> {
     };
     Ok(Store {
         anchor: beside(store.anchor, ".anchor"),
-        key: beside(store.key, ".key"),
+        key: match (store.key, store.key_variable) {
+            (given, None) => KeyFrom::File(beside(given, ".key")),
+            (None, Some(name)) => KeyFrom::Variable(name),
+            (Some(_), Some(_)) => {
+                return Err(ConfigError::new(
+                    "the log's key is named twice: `key` and `key_variable` exclude each other",
+                ));
+            }
+        },
         archive: beside(store.archive, ".archive"),
         operator: beside(store.operator, ".operator"),
         origin,
         database,
         base,
+        blind: evidence.blind,
     })
 }
 
@@ -119,7 +132,7 @@ fn lease(given_ms: Option<u64>) -> Checked<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use crate::config::{Config, Database, UrlFrom};
+    use crate::config::{Config, Database, KeyFrom, UrlFrom};
     use std::path::Path;
 
     fn read(store: &str) -> Result<Config, String> {
@@ -164,6 +177,17 @@ mod tests {
         };
         assert_eq!(shared.lease.as_secs(), 15);
         assert!(matches!(shared.url, UrlFrom::File(path) if path == Path::new("/etc/c/url")));
+    }
+
+    #[test]
+    fn the_logs_key_is_in_a_file_or_in_a_variable_and_never_in_both() {
+        let key = |store: &str| read(store).map(|config| config.store.key);
+        let file = |path: &str| Ok(KeyFrom::File(Path::new(path).to_owned()));
+        assert_eq!(key(""), file("/etc/c/countersign.db.key"));
+        assert_eq!(key("key = \"k\""), file("/etc/c/k"));
+        let variable = Ok(KeyFrom::Variable("LOG_KEY".into()));
+        assert_eq!(key("key_variable = \"LOG_KEY\""), variable);
+        assert!(key("key = \"k\"\nkey_variable = \"LOG_KEY\"").is_err());
     }
 
     #[test]

@@ -8,8 +8,8 @@
 use axum::response::Response;
 use countersign_canon::document::{Item, Kind};
 use countersign_canon::{Code, Document, Limits, Refusal, Request};
-use countersign_evidence::{CallId, ExecutionId};
-use countersign_ledger::{Execution, LedgerError, State};
+use countersign_evidence::{CallId, Entry, ExecutionId, Receipt};
+use countersign_ledger::{Execution, LedgerError, Selection, State};
 use countersign_mcp::answer::ResultType;
 use countersign_mcp::{Answer, ErrorCode, Problem, Revision, envelope};
 
@@ -83,7 +83,8 @@ async fn fetch(
             .answers
             .unseal(agent, &execution.call_id, &kept.bytes)
     });
-    let whole = opened.and_then(|(form, bytes)| whole(&execution, revision, &form, &bytes));
+    let receipt = receipt(gateway, &execution).await;
+    let whole = opened.and_then(|(form, bytes)| whole(&receipt, revision, &form, &bytes));
     let Some((form, bytes)) = whole else {
         return Err(told(ErrorCode::AnswerNotRetained));
     };
@@ -93,9 +94,29 @@ async fn fetch(
     }))
 }
 
+/// The receipt that was given with the answer: after rounds, that of the attempt
+/// that claimed the last one, which its entry names.
+async fn receipt(gateway: &Gateway, execution: &Execution) -> Receipt {
+    let place = execution.terminal.as_ref().unwrap_or(&execution.last);
+    let (log, all) = (&place.log_id, Selection::All);
+    let page = gateway
+        .ledger
+        .entries_of(log, &all, place.sequence, 1)
+        .await;
+    let stored = page.ok().and_then(|page| page.entries.into_iter().next());
+    let entry = stored.and_then(|stored| Entry::parse(&stored.bytes).ok());
+    match entry.and_then(|entry| Receipt::of(&entry)) {
+        Some(receipt) => Receipt {
+            salt: execution.salt,
+            ..receipt
+        },
+        None => execution.receipt(),
+    }
+}
+
 /// The answer with its receipt.
 fn whole(
-    execution: &Execution,
+    receipt: &Receipt,
     revision: Revision,
     form: &Form,
     bytes: &[u8],
@@ -110,7 +131,6 @@ fn whole(
         Form::Result => Answer::result(document.root(), kind, false).ok()?,
         Form::Error => Answer::error(document.root()).ok()?,
     };
-    let receipt = execution.receipt();
     Some((form.clone(), answer.with_receipt(&receipt.to_json())))
 }
 

@@ -4,7 +4,6 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use countersign_ledger::Selection;
 use http::{Method, Request, StatusCode, header};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Incoming;
@@ -16,7 +15,7 @@ use tokio::net::UnixStream;
 
 use super::api::Refused;
 use super::{SOCKET, to_text};
-use crate::export::ExportError;
+use crate::export::{ExportError, Wanted};
 
 /// The longest answer that is read whole, in bytes.
 const MOST_BYTES: usize = 64 * 1024 * 1024;
@@ -54,12 +53,8 @@ pub enum OperatorError {
 ///
 /// # Errors
 /// [`OperatorError`]; then what was written is not a bundle.
-pub fn export(
-    folder: &Path,
-    selection: &Selection,
-    out: &mut dyn Write,
-) -> Result<(), OperatorError> {
-    let text = to_text(selection).ok_or(OperatorError::Selection)?;
+pub fn export(folder: &Path, wanted: &Wanted, out: &mut dyn Write) -> Result<(), OperatorError> {
+    let text = to_text(wanted).ok_or(OperatorError::Selection)?;
     runtime()?.block_on(async {
         let kind = "text/plain; charset=utf-8";
         let mut body = send(&folder.join(SOCKET), "/export", kind, text.into()).await?;

@@ -15,6 +15,8 @@ mod server;
 use countersign_evidence::{Agent, CallId, ExecutionId, WorkflowId};
 use countersign_ledger::Selection;
 
+use crate::export::Wanted;
+
 pub use client::{OperatorError, export};
 pub use office::Office;
 pub(crate) use server::{Listening, serve};
@@ -27,8 +29,11 @@ fn by_uid(uid: u32) -> String {
 /// The name of the socket in its folder.
 const SOCKET: &str = "socket";
 
-/// A selection as lines; none where a value holds a line end.
-fn to_text(selection: &Selection) -> Option<String> {
+/// The first line of what leaves salts out.
+const WITHOUT_SALTS: &str = "without-salts";
+
+/// What is exported as lines; none where a value holds a line end.
+fn to_text(wanted: &Wanted) -> Option<String> {
     let agent = |agent: &Agent| {
         vec![
             agent.method.clone(),
@@ -36,7 +41,7 @@ fn to_text(selection: &Selection) -> Option<String> {
             agent.subject.clone(),
         ]
     };
-    let lines = match selection {
+    let mut lines = match &wanted.selection {
         Selection::All => vec!["all".to_owned()],
         Selection::Execution(of, id) => [
             vec!["execution".to_owned()],
@@ -49,18 +54,25 @@ fn to_text(selection: &Selection) -> Option<String> {
         Selection::Workflow(id) => vec!["workflow".to_owned(), id.to_string()],
         Selection::Time(from, to) => vec!["time".to_owned(), from.to_string(), to.to_string()],
     };
+    if !wanted.salts {
+        lines.insert(0, WITHOUT_SALTS.to_owned());
+    }
     let whole = lines.iter().all(|line| !line.contains('\n'));
     whole.then(|| lines.join("\n"))
 }
 
-fn from_text(text: &str) -> Option<Selection> {
-    let lines: Vec<&str> = text.split('\n').collect();
+fn from_text(text: &str) -> Option<Wanted> {
+    let mut lines: Vec<&str> = text.split('\n').collect();
+    let salts = lines.first() != Some(&WITHOUT_SALTS);
+    if !salts {
+        lines.remove(0);
+    }
     let agent = |method: &str, issuer: &str, subject: &str| Agent {
         method: method.to_owned(),
         issuer: issuer.to_owned(),
         subject: subject.to_owned(),
     };
-    Some(match *lines.as_slice() {
+    let selection = match *lines.as_slice() {
         ["all"] => Selection::All,
         ["execution", method, issuer, subject, id] => {
             Selection::Execution(agent(method, issuer, subject), ExecutionId::new(id).ok()?)
@@ -70,7 +82,8 @@ fn from_text(text: &str) -> Option<Selection> {
         ["workflow", id] => Selection::Workflow(WorkflowId::new(id).ok()?),
         ["time", from, to] => Selection::Time(from.parse().ok()?, to.parse().ok()?),
         _ => return None,
-    })
+    };
+    Some(Wanted { selection, salts })
 }
 
 #[cfg(test)]
@@ -92,14 +105,22 @@ mod tests {
             Selection::Workflow("w".parse().unwrap()),
             Selection::Time(-5, 7),
         ] {
-            assert_eq!(from_text(&to_text(&selection).unwrap()), Some(selection));
+            for salts in [true, false] {
+                let selection = selection.clone();
+                let wanted = Wanted { selection, salts };
+                assert_eq!(from_text(&to_text(&wanted).unwrap()), Some(wanted));
+            }
         }
         let broken = Agent {
             subject: "a\nb".into(),
             ..agent
         };
-        assert_eq!(to_text(&Selection::Agent(broken)), None);
-        for text in ["", "everything", "call\n", "time\n1"] {
+        let wanted = Wanted {
+            selection: Selection::Agent(broken),
+            salts: true,
+        };
+        assert_eq!(to_text(&wanted), None);
+        for text in ["", "everything", "without-salts", "call\n", "time\n1"] {
             assert_eq!(from_text(text), None, "{text:?}");
         }
     }

@@ -253,7 +253,7 @@ async fn export(
     }): State<Serving>,
     body: String,
 ) -> Response {
-    let Some(selection) = from_text(&body) else {
+    let Some(wanted) = from_text(&body) else {
         return refusal(Refused::malformed("no such selection"));
     };
     if let Err(error) = source.ledger.checkpoint().await {
@@ -265,7 +265,7 @@ async fn export(
             sender: sender.clone(),
             held: Vec::with_capacity(CHUNK_BYTES),
         };
-        let written = export::write(&source, &selection, environment.now(), pipe)
+        let written = export::write(&source, &wanted, environment.now(), pipe)
             .map_err(|error| error.to_string())
             .and_then(|mut pipe| pipe.flush().map_err(|error| error.to_string()));
         if let Err(error) = written {

@@ -4,11 +4,10 @@
 //! hears of it. Where the ledger cannot take it, it is counted, and written
 //! later as suppressed.
 
-use countersign_canon::{Classification, Digest, Id, Outcome};
+use countersign_canon::{Classification, Id, Outcome};
 use countersign_engine::Fault;
 use countersign_evidence::{
-    CallId, Classified as Word, Draft, ExecutionId, ExecutionIdStatus, Kind, Receipt, RefusalCode,
-    Time,
+    Classified as Word, Draft, ExecutionIdStatus, Kind, Receipt, RefusalCode, Time,
 };
 use countersign_ledger::{
     Attempt as Presented, Epochs, Execution, Illegal, InForce, Known, LedgerError, Position,
@@ -99,14 +98,13 @@ impl Refusing<'_> {
         let code = problem
             .as_ref()
             .and_then(|problem| entry_code(problem.code()));
-        let recorded = Recorded::of(&draft);
         let Ok(presented) = Presented::new(draft, earlier, self.epochs) else {
             return Ok(self.unrecorded(attempt, &LedgerError::Unclassified));
         };
         match self.gateway.ledger.refuse(presented, code).await {
             Ok(Verdict::Refused(refused)) => {
                 let gateway = self.gateway;
-                Ok(refused_reply(gateway, attempt, *refused, recorded, problem))
+                Ok(refused_reply(gateway, attempt, *refused, problem))
             }
             // A refusal never reserves: dropping what it was given settles it.
             Ok(Verdict::DecideAgain(_) | Verdict::Reserved(_)) => Err(DecideAgain),
@@ -130,46 +128,12 @@ pub(super) fn unrecorded(gateway: &Gateway, attempt: &Attempt, error: &LedgerErr
     reply(&problem, Some(&attempt.id), attempt.revision)
 }
 
-/// What the entry of an attempt says of it, for its receipt.
-pub(super) struct Recorded {
-    call_id: Option<CallId>,
-    execution_id: Option<ExecutionId>,
-    binding: Option<Digest>,
-    profile: Option<String>,
-}
-
-impl Recorded {
-    pub(super) fn of(draft: &Draft) -> Self {
-        Self {
-            call_id: draft.call_id.clone(),
-            execution_id: draft.execution_id.clone(),
-            binding: draft.binding,
-            profile: draft.profile.clone(),
-        }
-    }
-
-    /// The receipt, once the entry has its place.
-    fn receipt(self, entry: &Position) -> Option<Vec<u8>> {
-        let receipt = Receipt {
-            call_id: self.call_id?,
-            execution_id: self.execution_id,
-            binding: self.binding,
-            profile: self.profile,
-            log_id: entry.log_id.clone(),
-            sequence: entry.sequence,
-            entry_hash: entry.hash,
-        };
-        Some(receipt.to_json())
-    }
-}
-
 /// What a caller is told of a refusal that is in the log. `problem` says more
 /// where the refusal is not the classification's own.
 pub(super) fn refused_reply(
     gateway: &Gateway,
     attempt: &Attempt,
     refused: Refused,
-    recorded: Recorded,
     problem: Option<Problem>,
 ) -> Reply {
     observe(gateway, attempt, &refused);
@@ -186,7 +150,7 @@ pub(super) fn refused_reply(
     problem.answer_until = refused
         .answer_until_us
         .map(|until| Time::from_micros(until).to_string());
-    problem.receipt = recorded.receipt(&refused.entry);
+    problem.receipt = refused.receipt.as_ref().map(Receipt::to_json);
     if let Some(Classification::Collision(difference)) = refused.classification {
         problem.difference = Some(difference);
     }
@@ -303,13 +267,24 @@ async fn record_unread(
     draft.world = Some(profile.world().to_owned());
     draft.component = Some(profile.component_digest());
     problem.attempt = Some(arrival.call_id.to_string());
-    let recorded = Recorded::of(&draft);
+    let execution_id = draft.execution_id.clone();
     gateway.telemetry.metrics.refusal(problem.code().as_str());
     match gateway.ledger.append(draft, InForce::Unchanged).await {
         // One that tells of an execution has its position already.
         Ok((entry, _)) => {
             problem.log_position.get_or_insert_with(|| position(&entry));
-            problem.receipt = recorded.receipt(&entry);
+            let receipt = Receipt {
+                call_id: arrival.call_id.clone(),
+                execution_id,
+                // What was not admitted is bound to nothing.
+                binding: None,
+                profile: Some(profile.id().to_string()),
+                log_id: entry.log_id,
+                sequence: entry.sequence,
+                entry_hash: entry.hash,
+                salt: None,
+            };
+            problem.receipt = Some(receipt.to_json());
         }
         Err(error) => {
             tracing::error!(call_id = %arrival.call_id, "the ledger refused: {error}");

@@ -5,7 +5,7 @@ use countersign_ledger::{Attempt as Presented, LedgerError, Reserved, Verdict};
 use super::DecideAgain;
 use super::attempt::Attempt;
 use super::decide::Permit;
-use super::refuse::{Recorded, refused_reply, unrecorded};
+use super::refuse::{refused_reply, unrecorded};
 use crate::delivery::Reply;
 use crate::state::Gateway;
 
@@ -26,7 +26,6 @@ pub(super) async fn reserve(
     permit: Permit,
 ) -> Result<Outcome, DecideAgain> {
     let (classified, draft, epochs) = permit.into_parts();
-    let recorded = Recorded::of(&draft);
     let Ok(presented) = Presented::new(draft, classified.get(), epochs) else {
         return Ok(Outcome::Refused(unrecorded(
             gateway,
@@ -43,7 +42,7 @@ pub(super) async fn reserve(
             Ok(Outcome::Reserved(reserved))
         }
         Ok(Verdict::Refused(refused)) => Ok(Outcome::Refused(refused_reply(
-            gateway, attempt, *refused, recorded, None,
+            gateway, attempt, *refused, None,
         ))),
         Ok(Verdict::DecideAgain(again)) => {
             gateway.decisions.adopt(again.epochs);

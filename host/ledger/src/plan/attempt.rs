@@ -7,7 +7,9 @@
 use std::sync::Arc;
 
 use countersign_canon::{Classification, Outcome};
-use countersign_evidence::{Classified, Draft, Entry, ExecutionIdStatus, Kind, Link, RefusalCode};
+use countersign_evidence::{
+    Classified, Draft, Entry, ExecutionIdStatus, Kind, Link, RefusalCode, Salt,
+};
 
 use crate::attempt::{Attempt, DecideAgain, Known, Position, Refused};
 use crate::error::LedgerError;
@@ -148,7 +150,11 @@ impl<R: Rows> Plan<'_, R> {
             execution_seq: 0,
             execution_previous: None,
         };
-        let entry = self.place(draft, Some(first))?;
+        let salt = match self.blind {
+            Some(salts) => Some(Salt::new(salts().ok_or(LedgerError::Unavailable)?)),
+            None => None,
+        };
+        let entry = self.place_on(draft, first, salt.as_ref())?;
         let number = self.base.next_number;
         self.base.next_number = number.saturating_add(1);
         let held = held.saturating_add(1);
@@ -170,6 +176,7 @@ impl<R: Rows> Plan<'_, R> {
             call_id: attempt.call_id.clone(),
             admitted,
             context: context(attempt),
+            salt,
             record,
             chain_length: 1,
             last: position(&entry),
@@ -261,7 +268,7 @@ impl<R: Rows> Plan<'_, R> {
             Some(index) => self.refuse_on(index, draft),
             None => {
                 draft.kind = Kind::Refusal;
-                self.place(draft, None).inspect(|entry| {
+                self.place_alone(draft).inspect(|entry| {
                     self.entries.push(Planned {
                         entry: entry.clone(),
                         row: None,
@@ -277,6 +284,7 @@ impl<R: Rows> Plan<'_, R> {
                 safe_with_new_id: classification == Some(Classification::Fresh)
                     || outcome == Some(Outcome::NotAttempted),
                 known,
+                receipt: self.receipt(&entry, index),
                 entry: position(&entry),
                 retained,
                 answer_until_us,

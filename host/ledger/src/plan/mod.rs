@@ -16,12 +16,15 @@ mod settle;
 use std::collections::HashMap;
 
 use countersign_canon::Digest;
-use countersign_evidence::{Agent, CallId, Draft, Entry, ExecutionId, Head, Link, Time};
+use countersign_evidence::{
+    Agent, CallId, Draft, Entry, ExecutionId, Head, Link, Receipt, Salt, Time,
+};
 
 use crate::attempt::{Epochs, Position};
 use crate::error::LedgerError;
 use crate::execution::Execution;
 use crate::identity::Incarnation;
+use crate::options::Salts;
 use crate::record::Record;
 use crate::request::InForce;
 use crate::settlement::Kept;
@@ -126,6 +129,8 @@ pub(crate) struct Plan<'a, R> {
     now: Time,
     me: Incarnation,
     agent_rows: u64,
+    /// Set where executions that are reserved now are blinded.
+    blind: Option<&'a Salts>,
     base: Base,
     working: Vec<Working>,
     entries: Vec<Planned>,
@@ -148,12 +153,19 @@ impl<'a, R: Rows> Plan<'a, R> {
             now,
             me,
             agent_rows,
+            blind: None,
             base,
             working,
             entries,
             held,
             nearing: Vec::new(),
         }
+    }
+
+    /// Blinds the executions that are reserved from here on, with such salts.
+    pub(crate) fn blinded(mut self, blind: Option<&'a Salts>) -> Self {
+        self.blind = blind;
+        self
     }
 
     pub(crate) fn into_batch(self) -> Batch {
@@ -184,7 +196,7 @@ impl<'a, R: Rows> Plan<'a, R> {
         draft: &Draft,
         in_force: InForce,
     ) -> Result<(Position, Epochs), LedgerError> {
-        let entry = self.place(draft.clone(), None)?;
+        let entry = self.place_alone(draft.clone())?;
         let position = position(&entry);
         self.entries.push(Planned { entry, row: None });
         let epochs = &mut self.base.epochs;
@@ -194,6 +206,27 @@ impl<'a, R: Rows> Plan<'a, R> {
             InForce::Catalog => epochs.catalog = epochs.catalog.saturating_add(1),
         }
         Ok((position, *epochs))
+    }
+
+    /// Places an entry that no row is about: nothing could keep its salt.
+    fn place_alone(&mut self, mut draft: Draft) -> Result<Entry, LedgerError> {
+        if self.blind.is_some() {
+            draft.withhold();
+        }
+        self.place(draft, None)
+    }
+
+    /// Places an entry about a row, which says whether it is blinded.
+    fn place_on(
+        &mut self,
+        mut draft: Draft,
+        link: Link,
+        salt: Option<&Salt>,
+    ) -> Result<Entry, LedgerError> {
+        if let Some(salt) = salt {
+            draft.blind(salt);
+        }
+        self.place(draft, Some(link))
     }
 
     fn place(&mut self, mut draft: Draft, link: Option<Link>) -> Result<Entry, LedgerError> {
@@ -223,7 +256,9 @@ impl<'a, R: Rows> Plan<'a, R> {
             execution_seq: execution.chain_length,
             execution_previous: Some(execution.last.hash),
         };
-        let entry = self.place(draft::finished(draft, &record, effects), Some(link))?;
+        let salt = execution.salt;
+        let draft = draft::finished(draft, &record, effects);
+        let entry = self.place_on(draft, link, salt.as_ref())?;
         let now_us = self.now.micros();
         let Some(working) = self.working.get_mut(index) else {
             return Err(LedgerError::NotFound);
@@ -296,6 +331,13 @@ impl<'a, R: Rows> Plan<'a, R> {
             retain: Retain::Leave,
         });
         self.working.len() - 1
+    }
+
+    /// The receipt for an entry, with the salt of the row that it is about.
+    fn receipt(&self, entry: &Entry, index: Option<usize>) -> Option<Receipt> {
+        let mut receipt = Receipt::of(entry)?;
+        receipt.salt = self.execution(index).and_then(|execution| execution.salt);
+        Some(receipt)
     }
 
     fn execution(&self, index: Option<usize>) -> Option<&Execution> {

@@ -35,6 +35,7 @@ pub(crate) fn row() -> Row {
             },
         },
         context: Context::default(),
+        salt: None,
         record: step(None, &event).unwrap().0,
         chain_length: 1,
         last: Position {

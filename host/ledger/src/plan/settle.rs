@@ -1,13 +1,11 @@
 //! Decides what an owner's settlement does.
 
-use countersign_evidence::Receipt;
-
 use crate::error::LedgerError;
 use crate::execution::Execution;
 use crate::plan::{Plan, Retain, Rows, Said, draft, position};
 use crate::record::State;
 use crate::settlement::{Answer, Settled, Settlement};
-use crate::step::{Event, Illegal, Owner, step};
+use crate::step::{Event, Illegal, step};
 use crate::token::Closed;
 
 impl<R: Rows> Plan<'_, R> {
@@ -30,7 +28,7 @@ impl<R: Rows> Plan<'_, R> {
         let (record, effects) = match step(Some(record), &event) {
             Ok(next) => next,
             Err(illegal) => {
-                return match settled_before(&working.row.execution, closed.owner) {
+                return match settled_before(&working.row.execution, closed) {
                     // The acknowledgement was lost, not the settlement.
                     Some(settled) => Ok(settled),
                     None => Err(self.late(index, closed, settlement, illegal)),
@@ -51,7 +49,9 @@ impl<R: Rows> Plan<'_, R> {
         {
             working.retain = Retain::Answer(keep.clone());
         }
-        let receipt = Receipt::of(&entry).ok_or(LedgerError::NotFound)?;
+        let receipt = self
+            .receipt(&entry, Some(index))
+            .ok_or(LedgerError::NotFound)?;
         Ok(Settled {
             receipt,
             entry: position(&entry),
@@ -151,8 +151,9 @@ fn fenced_or(illegal: Illegal) -> LedgerError {
 
 /// Reads back a settlement that this owner made before: nobody else moves an
 /// execution out of in-flight without raising its fence.
-fn settled_before(execution: &Execution, by: Owner) -> Option<Settled> {
+fn settled_before(execution: &Execution, closed: &Closed) -> Option<Settled> {
     let record = &execution.record;
+    let by = closed.owner;
     let same = record.owner == by.incarnation && record.fence == by.fence;
     if !same || record.state == State::InFlight {
         return None;
@@ -161,7 +162,11 @@ fn settled_before(execution: &Execution, by: Owner) -> Option<Settled> {
         .terminal
         .clone()
         .unwrap_or_else(|| execution.last.clone());
-    let receipt = execution.receipt();
+    let mut receipt = execution.receipt();
+    // After rounds the call that settled is not the one that opened.
+    if let Some(call_id) = &closed.draft.call_id {
+        receipt.call_id = call_id.clone();
+    }
     Some(Settled {
         receipt,
         entry,

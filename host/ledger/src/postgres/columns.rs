@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use countersign_canon::Digest;
-use countersign_evidence::{Agent, EffectBoundary, LogId, Target};
+use countersign_evidence::{Agent, EffectBoundary, LogId, Salt, Target};
 use tokio_postgres::types::FromSql;
 use tokio_postgres::{Client, Row as SqlRow};
 
@@ -25,7 +25,7 @@ pub(super) const EXECUTION: &str = "e.number, a.method, a.issuer, a.subject, e.e
     e.client_digest, e.workflow_id, e.represented_user, e.authority, e.policy_digest, e.catalog, \
     e.policy_epoch, e.catalog_epoch, e.state, e.outcome, e.boundary, e.owner, e.fence, \
     e.claimed, e.issued, e.task, e.chain_length, e.last_log, e.last_sequence, e.last_hash, \
-    e.terminal_log, e.terminal_sequence, e.terminal_hash, e.reserved_us, e.changed_us";
+    e.terminal_log, e.terminal_sequence, e.terminal_hash, e.reserved_us, e.changed_us, e.salt";
 
 /// Where the columns of [`EXECUTION`] come from. Only what never changes is
 /// joined: a row that is waited for is looked at again once it is locked, and
@@ -133,11 +133,20 @@ impl<'a> Columns<'a> {
         self.digest_option()?.ok_or_else(|| self.damaged())
     }
 
-    fn digest_option(&mut self) -> Result<Option<Digest>, StoreError> {
+    pub(super) fn digest_option(&mut self) -> Result<Option<Digest>, StoreError> {
         let bytes: Option<&[u8]> = self.get()?;
         let digest = |bytes: &[u8]| bytes.try_into().map(Digest::from_bytes);
         bytes
             .map(|bytes| digest(bytes).map_err(|_| self.damaged()))
+            .transpose()
+    }
+
+    /// A salt as its 32 bytes.
+    pub(super) fn salt(&mut self) -> Result<Option<Salt>, StoreError> {
+        let bytes: Option<&[u8]> = self.get()?;
+        let salt = |bytes: &[u8]| bytes.try_into().map(Salt::new);
+        bytes
+            .map(|bytes| salt(bytes).map_err(|_| self.damaged()))
             .transpose()
     }
 
@@ -266,6 +275,7 @@ fn execution(row: &SqlRow, logs: &Logs) -> Result<Row, StoreError> {
         terminal,
         reserved_us: columns.get()?,
         changed_us: columns.get()?,
+        salt: columns.salt()?,
     };
     Ok(Row { number, execution })
 }

@@ -375,24 +375,24 @@ async fn page(
             let row = by_execution(client, agent, id).await?;
             execution = row.map(|row| row.number);
             values.push((&execution, Type::INT8));
-            "AND execution = $4"
+            "AND n.execution = $4"
         }
         Selection::Call(call_id) => {
             let row = by_call(client, call_id).await?;
             execution = row.map(|row| row.number);
             call = call_id.as_str();
             values.extend([(&execution as _, Type::INT8), (&call as _, Type::TEXT)]);
-            "AND (execution = $4 OR call_id = $5)"
+            "AND (n.execution = $4 OR n.call_id = $5)"
         }
         Selection::Agent(agent) => {
             execution = agent_number(client, agent).await?;
             values.push((&execution, Type::INT8));
-            "AND agent = $4"
+            "AND n.agent = $4"
         }
         Selection::Workflow(workflow) => {
             call = workflow.as_str();
             values.push((&call, Type::TEXT));
-            "AND workflow_id = $4"
+            "AND n.workflow_id = $4"
         }
         Selection::Time(after_us, before_us) => {
             end = size.min(from.saturating_add(LOOKED_AT));
@@ -403,12 +403,13 @@ async fn page(
                 (&window, Type::INT8),
             ];
             values.extend(more);
-            "AND time_us >= $4 AND time_us < $5 AND sequence < $6"
+            "AND n.time_us >= $4 AND n.time_us < $5 AND n.sequence < $6"
         }
     };
     let sql = format!(
-        "SELECT sequence, hash, bytes FROM countersign.entries \
-         WHERE log = $1 AND sequence >= $2 {condition} ORDER BY sequence LIMIT $3"
+        "SELECT n.sequence, n.hash, n.bytes, x.salt, x.binding FROM countersign.entries n \
+         LEFT JOIN countersign.executions x ON x.number = n.execution \
+         WHERE n.log = $1 AND n.sequence >= $2 {condition} ORDER BY n.sequence LIMIT $3"
     );
     let rows = client.query_typed(&sql, &values).await?;
     let found: Vec<StoredEntry> = rows.iter().map(stored).collect::<Result<_, _>>()?;
@@ -428,6 +429,10 @@ fn stored(row: &tokio_postgres::Row) -> Result<StoredEntry, StoreError> {
         sequence: columns.count()?,
         hash: columns.digest()?,
         bytes: columns.get()?,
+        opening: match (columns.salt()?, columns.digest_option()?) {
+            (Some(salt), Some(binding)) => Some((salt, binding)),
+            _ => None,
+        },
     })
 }
 

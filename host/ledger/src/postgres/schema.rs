@@ -150,6 +150,11 @@ pub(super) const MIGRATIONS: &[&str] = &[
         bytes     bytea  NOT NULL
     );
     ",
+    // 2: salts of executions that are blinded; those that are there are not.
+    "
+    ALTER TABLE countersign.executions ADD COLUMN salt bytea
+        CHECK (salt IS NULL OR octet_length(salt) = 32);
+    ",
 ];
 
 /// The version of a database that has had every migration.
@@ -258,11 +263,12 @@ mod tests {
         INSERT INTO entries SELECT 1, n, '\\x03', 5, n, 1, 'c' || n, NULL, '\\x7b7d'
             FROM generate_series(1, 500) AS n;";
 
-    fn rows(database: &Database) -> String {
-        database.query(
-            "SET search_path = countersign; SELECT * FROM executions ORDER BY number; \
-             SELECT * FROM entries ORDER BY sequence; SELECT * FROM agents",
-        )
+    /// What the rows hold in the columns of the first version.
+    fn rows(database: &Database, columns: &str) -> String {
+        database.query(&format!(
+            "SET search_path = countersign; SELECT {columns} FROM executions ORDER BY number; \
+             SELECT * FROM entries ORDER BY sequence; SELECT * FROM agents"
+        ))
     }
 
     #[test]
@@ -276,9 +282,17 @@ mod tests {
             let migrated = runtime.block_on(migrate(&client, &connector, migrations));
             (migrated, runtime.block_on(version(&client)).unwrap())
         };
-        assert_eq!(to(MIGRATIONS), (Ok(0), newest()));
+        assert_eq!(to(&MIGRATIONS[..1]), (Ok(0), 1));
         database.query(ROWS);
+        let columns = database.query(
+            "SELECT string_agg(column_name, ', ' ORDER BY ordinal_position) \
+             FROM information_schema.columns \
+             WHERE table_schema = 'countersign' AND table_name = 'executions'",
+        );
+        let rows = |database: &Database| rows(database, columns.trim());
         let before = rows(&database);
+        assert_eq!(to(MIGRATIONS), (Ok(1), newest()));
+        assert_eq!(rows(&database), before);
         assert!(before.lines().count() > 1_000);
 
         let mut next = MIGRATIONS.to_vec();

@@ -4,7 +4,7 @@
 //! never written is damage, and is said to be.
 
 use countersign_canon::Digest;
-use countersign_evidence::{Agent, EffectBoundary, LogId, Target};
+use countersign_evidence::{Agent, EffectBoundary, LogId, Salt, Target};
 use rusqlite::Row as SqlRow;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 
@@ -97,7 +97,7 @@ pub(super) const EXECUTION: &str = "e.number, a.method, a.issuer, a.subject, e.e
     e.client_digest, e.workflow_id, e.represented_user, e.authority, e.policy_digest, e.catalog, \
     e.policy_epoch, e.catalog_epoch, e.state, e.outcome, e.boundary, e.owner, e.fence, \
     e.claimed, e.issued, e.task, e.chain_length, e.last_sequence, e.last_hash, \
-    e.terminal_sequence, e.terminal_hash, e.reserved_us, e.changed_us";
+    e.terminal_sequence, e.terminal_hash, e.reserved_us, e.changed_us, e.salt";
 
 fn parsed<T: std::str::FromStr>(row: &SqlRow<'_>, column: &str) -> rusqlite::Result<T> {
     row.get::<_, Parsed<T>>(column).map(|parsed| parsed.0)
@@ -122,6 +122,12 @@ fn digest_option(row: &SqlRow<'_>, column: &str) -> rusqlite::Result<Option<Dige
 
 fn count(row: &SqlRow<'_>, column: &str) -> rusqlite::Result<u64> {
     row.get::<_, Count>(column).map(|count| count.0)
+}
+
+/// A salt as its 32 bytes.
+pub(super) fn salt(bytes: Option<Vec<u8>>) -> rusqlite::Result<Option<Salt>> {
+    let read = |bytes: Vec<u8>| bytes.try_into().map(Salt::new);
+    bytes.map(read).transpose().map_err(|_| damaged("salt"))
 }
 
 fn damaged(column: &'static str) -> rusqlite::Error {
@@ -181,6 +187,7 @@ pub(super) fn execution(row: &SqlRow<'_>, log_id: &LogId) -> rusqlite::Result<Ro
                 catalog: count(row, "catalog_epoch")?,
             },
         },
+        salt: salt(row.get("salt")?)?,
         record,
         chain_length: count(row, "chain_length")?,
         last: place(count(row, "last_sequence")?, digest(row, "last_hash")?),

@@ -20,7 +20,7 @@ use crate::reading::{
 use crate::request::Pending;
 use crate::settlement::Kept;
 use crate::sqlite::backup::{self, LongReads};
-use crate::sqlite::columns::{Count, Raw};
+use crate::sqlite::columns::{Count, Raw, salt};
 use crate::sqlite::connect::reading;
 use crate::sqlite::store::base;
 use crate::sqlite::{answers, rows};
@@ -201,6 +201,10 @@ fn stored(row: &SqlRow<'_>) -> rusqlite::Result<StoredEntry> {
         sequence: row.get::<_, Count>(0)?.0,
         hash: row.get::<_, Raw>(1)?.0,
         bytes: row.get(2)?,
+        opening: match salt(row.get(3)?)? {
+            Some(salt) => Some((salt, row.get::<_, Raw>(4)?.0)),
+            None => None,
+        },
     })
 }
 
@@ -218,33 +222,34 @@ fn page(
     let count = Count(u64::try_from(limit).unwrap_or(0));
     let (sequence, entries) = (
         Count(from),
-        "SELECT sequence, hash, bytes FROM entries WHERE",
+        "SELECT n.sequence, n.hash, n.bytes, x.salt, x.binding FROM entries n \
+         LEFT JOIN executions x ON x.number = n.execution WHERE",
     );
     let query = |condition: &str, params: &[&dyn rusqlite::ToSql]| {
-        let sql = format!("{entries} {condition} ORDER BY sequence LIMIT ?2");
+        let sql = format!("{entries} {condition} ORDER BY n.sequence LIMIT ?2");
         let mut statement = connection.prepare_cached(&sql)?;
         let rows = statement.query_map(params, stored)?;
         rows.collect::<rusqlite::Result<Vec<StoredEntry>>>()
     };
     let found = match selection {
-        Selection::All => query("sequence >= ?1", &[&sequence, &count])?,
+        Selection::All => query("n.sequence >= ?1", &[&sequence, &count])?,
         Selection::Execution(agent, id) => {
             let row = rows::by_execution(connection, log_id, agent, id)?;
             let number = row.map(|row| row.number);
             query(
-                "sequence >= ?1 AND execution = ?3",
+                "n.sequence >= ?1 AND n.execution = ?3",
                 &[&sequence, &count, &number],
             )?
         }
         Selection::Call(call_id) => {
             let number = rows::by_call(connection, log_id, call_id)?.map(|row| row.number);
             query(
-                "sequence >= ?1 AND (execution = ?3 OR call_id = ?4)",
+                "n.sequence >= ?1 AND (n.execution = ?3 OR n.call_id = ?4)",
                 &[&sequence, &count, &number, &call_id.as_str()],
             )?
         }
         Selection::Agent(agent) => query(
-            "sequence >= ?1 AND agent = (SELECT number FROM agents \
+            "n.sequence >= ?1 AND n.agent = (SELECT number FROM agents \
              WHERE method = ?3 AND issuer = ?4 AND subject = ?5)",
             &[
                 &sequence,
@@ -255,13 +260,13 @@ fn page(
             ],
         )?,
         Selection::Workflow(workflow) => query(
-            "sequence >= ?1 AND workflow_id = ?3",
+            "n.sequence >= ?1 AND n.workflow_id = ?3",
             &[&sequence, &count, &workflow.as_str()],
         )?,
         Selection::Time(after_us, before_us) => {
             end = size.min(from.saturating_add(LOOKED_AT));
             query(
-                "sequence >= ?1 AND sequence < ?5 AND time_us >= ?3 AND time_us < ?4",
+                "n.sequence >= ?1 AND n.sequence < ?5 AND n.time_us >= ?3 AND n.time_us < ?4",
                 &[&sequence, &count, after_us, before_us, &Count(end)],
             )?
         }

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use countersign_evidence::{Agent, CallId, ExecutionId, Head};
+use countersign_evidence::{Agent, CallId, ExecutionId, Head, Salt};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::attempt::Epochs;
@@ -91,10 +91,10 @@ fn insert(
                binding, server, server_digest, tool, client_digest, workflow_id, \
                represented_user, authority, policy_digest, catalog, policy_epoch, \
                catalog_epoch, reserved_us, state, outcome, boundary, owner, fence, claimed, \
-               issued, task, chain_length, last_sequence, last_hash, changed_us) \
+               issued, task, chain_length, last_sequence, last_hash, changed_us, salt) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, \
                ?17, ?18, ?19, 'in-flight', NULL, 'pre-transport', ?20, ?21, x'', NULL, NULL, \
-               0, 0, x'', 0)";
+               0, 0, x'', 0, ?22)";
     let changed = connection.prepare_cached(sql)?.execute(params![
         row.number,
         agent,
@@ -120,6 +120,7 @@ fn insert(
         execution.reserved_us,
         execution.record.owner.get(),
         execution.record.fence.get(),
+        execution.salt.map(Salt::to_bytes),
     ])?;
     exactly_one(changed, "executions")?;
     let Record { owner, fence, .. } = execution.record;

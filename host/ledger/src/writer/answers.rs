@@ -15,7 +15,7 @@ use crate::token::Token;
 /// What was decided for one request, to be said once it is durable.
 pub(super) enum Said {
     Attempt(Result<AttemptAnswer, LedgerError>),
-    Settle(Result<Settled, LedgerError>),
+    Settle(Box<Result<Settled, LedgerError>>),
     Append(Result<(Position, Epochs), LedgerError>),
     Act(Box<Result<Execution, LedgerError>>),
     Checkpoint,
@@ -34,7 +34,7 @@ impl<S: Store> Writer<S> {
                     },
                     Said::Settle(answer),
                 ) => {
-                    send(reply, answer);
+                    send(reply, *answer);
                 }
                 (
                     Request::Append { reply, .. } | Request::AcceptRollback { reply, .. },

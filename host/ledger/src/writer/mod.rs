@@ -205,6 +205,7 @@ impl<S: Store> Writer<S> {
         let (now_us, me) = (self.clock.wall_us(), self.store.incarnation());
         let rows = self.store.rows()?;
         let mut plan = Plan::new(&rows, base, now_us, me, self.options.agent_rows);
+        plan = plan.blinded(self.options.blind.as_ref());
         let mut said = Vec::with_capacity(requests.len());
         for request in requests {
             said.push(match request {
@@ -216,7 +217,7 @@ impl<S: Store> Writer<S> {
                 } => Said::Attempt(plan.attempt(attempt, intent)?),
                 Request::Settle {
                     closed, settlement, ..
-                } => Said::Settle(plan.settle(closed, settlement)?),
+                } => Said::Settle(Box::new(plan.settle(closed, settlement)?)),
                 Request::Append {
                     draft, in_force, ..
                 } => Said::Append(plan.append(draft, *in_force)),

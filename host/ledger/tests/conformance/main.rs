@@ -18,6 +18,7 @@
 mod support;
 
 mod attempts;
+mod blinded;
 mod failing;
 mod keeping;
 mod racing;
@@ -49,6 +50,9 @@ on_each_store! {
         an_agent_whose_quota_is_used_up_is_refused_and_others_are_not
         an_entry_that_nobody_could_read_back_is_not_written
         each_selection_of_entries_gives_what_it_names;
+    blinded: entries_hold_what_the_rows_salt_opens_and_the_row_keeps_what_was_admitted
+        an_execution_is_blinded_for_good_or_never_whatever_is_configured_later
+        without_randomness_nothing_is_reserved_under_blinding;
     rounds: a_round_is_claimed_once_and_a_lost_question_is_given_again
         a_state_that_was_issued_to_another_agent_is_unknown
         a_task_survives_its_owner_and_ends_in_an_outcome

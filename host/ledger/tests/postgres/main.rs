@@ -16,5 +16,4 @@ mod leases;
 mod outages;
 mod replicas;
 mod servers;
-mod speed;
 mod tls;

@@ -153,6 +153,11 @@ pub const BEYOND: &[(&str, &[&str], &str)] = &[
         &["catalog-approved"],
         "left out, an approval holds for the server's name",
     ),
+    (
+        "blind",
+        &["refusal"],
+        "of an attempt that met no row and held nothing, what was left out is not there to be seen",
+    ),
     ("binding", &["refusal"], UNREAD),
     ("component", &["refusal"], UNREAD),
     ("profile", &["refusal"], UNREAD),

@@ -60,6 +60,7 @@ pub fn plausible(name: &str) -> Vec<Value> {
             vec![json!({"issuer": "ops", "method": "token", "subject": "liar"})]
         }
         "answer_bytes" | "fence" => vec![json!(0), json!(1), json!(77)],
+        "blind" => vec![json!("salted"), json!("withheld")],
         "binding"
         | "client_digest"
         | "component"

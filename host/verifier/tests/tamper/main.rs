@@ -22,6 +22,7 @@
 mod world;
 
 mod beyond;
+mod blinded;
 mod fleet;
 mod gateway;
 mod lies;

@@ -1,7 +1,7 @@
 //! What an exporter writes, part by part, so that each can be forged.
 
 use countersign_canon::Digest;
-use countersign_evidence::bundle::{Filter, LogExtent, Manifest, Proof, Writer};
+use countersign_evidence::bundle::{Filter, LogExtent, Manifest, Opening, Proof, Writer};
 use countersign_evidence::{Head, LogId};
 
 use super::{PROFILE, World, key_of};
@@ -28,6 +28,8 @@ pub struct Export {
     /// The other logs of the fleet.
     pub others: Vec<LogExtent>,
     pub proofs: Vec<Proof>,
+    /// What opens blinded executions.
+    pub openings: Vec<Opening>,
 }
 
 impl Export {
@@ -51,6 +53,7 @@ impl Export {
             filter: None,
             others: world.others.values().map(extent).collect(),
             proofs: Vec::new(),
+            openings: world.openings(),
         }
     }
 
@@ -71,6 +74,9 @@ impl Export {
         }
         for proof in &self.proofs {
             writer.proof(proof).unwrap();
+        }
+        for opening in &self.openings {
+            writer.opening(opening).unwrap();
         }
         for note in &self.notes {
             writer.checkpoint(note).unwrap();

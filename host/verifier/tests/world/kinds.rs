@@ -75,7 +75,19 @@ impl World {
 
     /// One of everything, by a gateway that loaded this component.
     pub fn full_of(component: &[u8]) -> Self {
-        let mut world = Self::of(component);
+        Self::of(component).filled(true)
+    }
+
+    /// One of everything that has a row, blinded.
+    pub fn blinded() -> Self {
+        let mut world = Self::new();
+        world.blind = true;
+        world.filled(false)
+    }
+
+    /// With one of everything; a denial, which has no row, only where `denied`.
+    pub fn filled(self, denied: bool) -> Self {
+        let mut world = self;
         // A call, its retry, and a mutated retry.
         let first = Asked::transfer("e-1", "5");
         world.admit(first, Classification::Fresh);
@@ -90,11 +102,13 @@ impl World {
             Classification::Collision(binding),
         );
         // A denial, and a call without an identifier.
-        world.deny(Asked {
-            tool: "wipe",
-            class: "destructive",
-            ..Asked::transfer("e-2", "1")
-        });
+        if denied {
+            world.deny(Asked {
+                tool: "wipe",
+                class: "destructive",
+                ..Asked::transfer("e-2", "1")
+            });
+        }
         world.admit(
             Asked {
                 id: None,
@@ -104,7 +118,7 @@ impl World {
             },
             Classification::Fresh,
         );
-        world.settle("call-5", Outcome::ToolError);
+        world.settle(&format!("call-{}", world.calls), Outcome::ToolError);
         // Two rounds.
         let round = Asked::transfer("e-3", "7");
         world.admit(round, Classification::Fresh);

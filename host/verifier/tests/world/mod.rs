@@ -17,13 +17,13 @@ use std::io::Cursor;
 use countersign_canon::{
     Admitted, Classification, Difference, Digest, Numbers, Outcome, ProfileId, preimage,
 };
-use countersign_evidence::bundle::Proof;
+use countersign_evidence::bundle::{Opening, Proof};
 use countersign_evidence::checkpoint::Checkpoint;
 use countersign_evidence::key::SigningKey;
 use countersign_evidence::proof::Collector;
 use countersign_evidence::{
     Agent, Classified, Decision, Draft, EffectBoundary, Entry, ExecutionIdStatus, Head, Kind, Link,
-    LogId, PolicyInputs, Receipt, Resolution, Round, RoundSays, Suppressed, Task, Time,
+    LogId, PolicyInputs, Receipt, Resolution, Round, RoundSays, Salt, Suppressed, Task, Time,
 };
 use countersign_policy::{Bundle, PolicySet};
 use countersign_verifier::{Component, Inputs, Native, Report, RequestFile, verify};
@@ -65,6 +65,11 @@ pub struct World {
     component: Vec<u8>,
     policies: PolicySet,
     chains: HashMap<String, Link>,
+    /// Whether executions that are reserved from now on are blinded.
+    pub blind: bool,
+    salts: HashMap<String, Salt>,
+    /// What was admitted, by row.
+    bindings: HashMap<String, Digest>,
     clock: i64,
     calls: u32,
 }
@@ -84,6 +89,9 @@ impl World {
             requests: Vec::new(),
             policies: PolicySet::load(Bundle::shipped()).unwrap(),
             chains: HashMap::new(),
+            blind: false,
+            salts: HashMap::new(),
+            bindings: HashMap::new(),
             clock: 1_767_323_045_000_006,
             calls: 0,
         };
@@ -147,15 +155,29 @@ impl World {
         Draft::new(kind, Time::from_micros(self.clock))
     }
 
-    pub fn append(&mut self, draft: Draft, link: Option<Link>) -> Entry {
+    pub fn append(&mut self, mut draft: Draft, link: Option<Link>) -> Entry {
+        if self.blind && link.is_none() {
+            draft.withhold();
+        }
         let entry = self.head.append(draft, link);
         self.entries.push(entry.clone());
         entry
     }
 
     /// Appends to an execution, which `row` names.
-    fn on(&mut self, row: &str, draft: Draft) {
+    fn on(&mut self, row: &str, mut draft: Draft) {
         let link = self.chains.get(row).copied();
+        if link.is_none() {
+            self.bindings
+                .extend(draft.binding.map(|b| (row.to_owned(), b)));
+            if self.blind {
+                let random = digest(&format!("salt of {row}")).to_bytes();
+                self.salts.insert(row.to_owned(), Salt::new(random));
+            }
+        }
+        if let Some(salt) = self.salts.get(row) {
+            draft.blind(salt);
+        }
         let link = link.unwrap_or(Link {
             execution_seq: 0,
             execution_previous: None,
@@ -251,6 +273,23 @@ impl World {
         draft
     }
 
+    /// The salt of a row, and what opens every blinded one.
+    pub fn salt(&self, row: &str) -> Salt {
+        self.salts[row]
+    }
+
+    pub fn openings(&self) -> Vec<Opening> {
+        let opening = |entry: &Entry| {
+            let said = entry.said();
+            let id = said.execution_id.as_ref().map(ToString::to_string);
+            let row = id.or_else(|| said.call_id.as_ref().map(ToString::to_string))?;
+            let reserves = said.kind == Kind::Admission;
+            let salt = self.salts.get(&row).filter(|_| reserves)?;
+            Opening::of(said, self.bindings[&row], *salt)
+        };
+        self.entries.iter().filter_map(opening).collect()
+    }
+
     /// An attempt that is permitted.
     pub fn admit(&mut self, asked: Asked<'_>, class: Classification) {
         let round = class == Classification::Continuation;
@@ -327,7 +366,7 @@ impl World {
         draft.tool = admission.tool;
         draft.profile = admission.profile;
         draft.component = admission.component;
-        draft.binding = admission.binding;
+        draft.binding = self.bindings.get(row).copied();
         draft.fence = Some(2);
         draft.incarnation = Some("1".into());
         draft

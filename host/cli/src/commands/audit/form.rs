@@ -5,11 +5,11 @@ use std::io::{self, Read, Seek, Write};
 
 use clap::{Args, ValueEnum};
 use countersign_evidence::Entry;
-use countersign_evidence::bundle::Bundle;
+use countersign_evidence::bundle::{Bundle, Openings};
 use countersign_evidence::interchange::{ActionBinding, TraceFacts, trace as record};
-use countersign_evidence::keyfile;
 use countersign_gateway::config::Config;
 use countersign_gateway::environment::Environment;
+use countersign_gateway::rotation;
 
 use super::buffered;
 use crate::failure::Failure;
@@ -59,13 +59,15 @@ pub(super) fn lines<R: Read + Seek>(
         io::copy(&mut file, &mut out).map_err(failed)?;
         return out.flush().map_err(failed);
     }
+    let mut openings = Openings::read(bundle).map_err(|error| files::unusable(&error))?;
     let mut entries = bundle.entries();
     while let Some(line) = entries.next().map_err(|error| files::unusable(&error))? {
         if form == Form::Jsonl {
             out.write_all(line).map_err(failed)?;
             out.write_all(b"\n").map_err(failed)?;
         } else if let Ok(entry) = Entry::parse(line)
-            && let Some(binding) = ActionBinding::of(&entry)
+            && let opened = openings.of(entry.said())
+            && let Some(binding) = ActionBinding::of(&entry, opened.as_ref())
         {
             out.write_all(&binding.line(&entry)).map_err(failed)?;
             out.write_all(b"\n").map_err(failed)?;
@@ -81,7 +83,8 @@ pub(super) fn trace<R: Read + Seek>(
     statement: &Statement,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let key = keyfile::read(&config.store.key).map_err(|error| files::unusable(&error))?;
+    let key = rotation::read(&config.store.key, &Environment::system())
+        .map_err(|error| files::unusable(&error))?;
     let facts = TraceFacts {
         subject: statement.subject.clone(),
         model_provider: statement.model_provider.clone(),

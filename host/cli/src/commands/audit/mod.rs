@@ -12,6 +12,8 @@ use clap::{Args, Subcommand};
 use countersign_evidence::bundle::{Bundle, narrow};
 use countersign_evidence::checkpoint::SignedCheckpoint;
 use countersign_gateway::config::Config;
+use countersign_gateway::export::Wanted;
+use countersign_ledger::Selection;
 
 use crate::failure::{Failure, Status};
 use crate::files;
@@ -60,6 +62,9 @@ pub(crate) struct Export {
     /// from there
     #[arg(long, value_name = "FILE", conflicts_with = "call")]
     since: Vec<PathBuf>,
+    /// Leave out the salts of blinded executions, which open what they are about
+    #[arg(long, conflicts_with = "from")]
+    without_salts: bool,
     /// What is written: a `bundle`; the entries as `jsonl`; the outer digests
     /// of the community's `action-bindings`, as lines; or a signed `trace`
     /// record about the whole log
@@ -75,6 +80,13 @@ impl Export {
         Ok(Status::OK)
     }
 
+    fn wanted(&self, selection: Selection) -> Wanted {
+        Wanted {
+            selection,
+            salts: !self.without_salts,
+        }
+    }
+
     fn write(&self, out: &mut dyn Write) -> Result<(), Failure> {
         let config = self.config.as_deref().map(config).transpose()?;
         let since: Vec<SignedCheckpoint> = self
@@ -84,7 +96,7 @@ impl Export {
             .collect::<Result<_, _>>()?;
         let straight = self.from.is_none() && since.is_empty() && self.which.session.is_none();
         if let (Form::Bundle, true, Some(config)) = (self.format, straight, &config) {
-            return source::ask(config, &self.which.selection()?, out);
+            return source::ask(config, &self.wanted(self.which.selection()?), out);
         }
         // The other forms, and some parts, are made from a bundle.
         let mut bundle = match &self.from {
@@ -94,9 +106,10 @@ impl Export {
                 let selection = if straight {
                     self.which.selection()?
                 } else {
-                    countersign_ledger::Selection::All
+                    Selection::All
                 };
-                files::temporary(|out| source::ask(config, &selection, out))?
+                let wanted = self.wanted(selection);
+                files::temporary(|out| source::ask(config, &wanted, out))?
             }
         };
         if let (false, Some(filter)) = (straight, self.which.filter()?) {

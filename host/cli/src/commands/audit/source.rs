@@ -6,7 +6,8 @@ use std::io::Write;
 
 use countersign_gateway::config::Config;
 use countersign_gateway::environment::Environment;
-use countersign_gateway::{export, operator};
+use countersign_gateway::export::{self, Wanted};
+use countersign_gateway::operator;
 use countersign_ledger::Selection;
 
 use super::buffered;
@@ -15,17 +16,13 @@ use crate::files;
 use crate::progress::Counted;
 
 /// Asks the running gateway; where there is none, opens its store.
-pub(super) fn ask(
-    config: &Config,
-    selection: &Selection,
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
+pub(super) fn ask(config: &Config, wanted: &Wanted, out: &mut dyn Write) -> Result<(), Failure> {
     let mut out = Counted::new(buffered(out), "exported");
     let failed = |error: &dyn std::error::Error| Failure::new(Status::USAGE, error.to_string());
-    match operator::export(&config.store.operator, selection, &mut out) {
+    match operator::export(&config.store.operator, wanted, &mut out) {
         Ok(()) => {}
         Err(operator::OperatorError::NotRunning { .. }) => {
-            export::from_store(&config.store, &Environment::system(), selection, &mut out)
+            export::from_store(&config.store, &Environment::system(), wanted, &mut out)
                 .map(drop)
                 .map_err(|error| failed(&error))?;
         }
@@ -36,5 +33,9 @@ pub(super) fn ask(
 
 /// A bundle of a selection, in a file that nobody else sees.
 pub(crate) fn whole_or_part(config: &Config, selection: &Selection) -> Result<File, Failure> {
-    files::temporary(|out| ask(config, selection, out))
+    let wanted = Wanted {
+        selection: selection.clone(),
+        salts: true,
+    };
+    files::temporary(|out| ask(config, &wanted, out))
 }

@@ -33,6 +33,7 @@ pub(super) struct Rows {
     policy_epoch: Vec<i64>,
     catalog_epoch: Vec<i64>,
     reserved_us: Vec<i64>,
+    salt: Vec<Option<Bytes>>,
     state: Vec<&'static str>,
     outcome: Vec<Option<&'static str>>,
     boundary: Vec<&'static str>,
@@ -126,6 +127,8 @@ impl Rows {
         self.policy_epoch.push(signed(context.epochs.policy)?);
         self.catalog_epoch.push(signed(context.epochs.catalog)?);
         self.reserved_us.push(execution.reserved_us);
+        let salt = execution.salt.map(|salt| salt.to_bytes().to_vec());
+        self.salt.push(salt);
         Ok(())
     }
 
@@ -172,6 +175,7 @@ impl Rows {
             (&self.policy_epoch, Type::INT8_ARRAY),
             (&self.catalog_epoch, Type::INT8_ARRAY),
             (&self.reserved_us, Type::INT8_ARRAY),
+            (&self.salt, Type::BYTEA_ARRAY),
         ]
     }
 
@@ -232,7 +236,7 @@ const MOVING: &str = "state, outcome, boundary, owner, fence, claimed, issued, t
 
 const CONSTANT: &str = "agent, execution_id, call_id, profile, component, binding, server, \
     server_digest, tool, client_digest, workflow_id, represented_user, authority, \
-    policy_digest, catalog, policy_epoch, catalog_epoch, reserved_us";
+    policy_digest, catalog, policy_epoch, catalog_epoch, reserved_us, salt";
 
 fn parameters(count: usize) -> String {
     let each: Vec<String> = (1..=count).map(|number| format!("${number}")).collect();

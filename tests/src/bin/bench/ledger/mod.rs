@@ -1,8 +1,9 @@
-//! What executions cost: pairs of one reservation and one settlement on the
-//! embedded store, with `synchronous=FULL`.
+//! What executions cost: pairs of one reservation and one settlement, on the
+//! embedded store with `synchronous=FULL` and on PostgreSQL.
 
 mod large;
 mod load;
+mod postgres;
 mod stage;
 mod syncs;
 
@@ -27,6 +28,7 @@ pub(crate) fn run() {
     grouped_against_alone("each sync 4 ms slower", 20.0, Kept::with_slow_disk);
     latency();
     syncs::count();
+    postgres::grouped_against_alone();
 }
 
 /// Pairs one after another, for whoever counts what they do.

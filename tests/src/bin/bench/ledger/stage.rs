@@ -8,8 +8,8 @@ use countersign_canon::{Classification, Digest};
 use countersign_evidence::key::SigningKey;
 use countersign_evidence::{Agent, CallId, Draft, ExecutionId, Kind, LogId, Time};
 use countersign_ledger::{
-    Answer, Answered, Attempt, Clock, Epochs, Fault, Ledger, Options, Point, Probe, Settlement,
-    Verdict,
+    Answer, Answered, Attempt, Clock, Epochs, Fault, Ledger, Options, Point, Postgres, Probe,
+    Settlement, Verdict,
 };
 
 /// The machine's own time.
@@ -70,6 +70,21 @@ impl Kept {
     }
 }
 
+/// A ledger on a PostgreSQL database; what is its own lies in `folder`.
+pub(super) fn open_postgres(folder: &Path, url: &str, kept: Kept) -> Ledger {
+    let mut options = Options::shared(folder.join("anchor"));
+    options.group = kept.group;
+    options.agent_share = 4_096;
+    let postgres = Postgres::new(url.parse().unwrap());
+    let clock = Arc::new(Real(Instant::now()));
+    Ledger::open_postgres(postgres, options, clock, key()).unwrap()
+}
+
+fn key() -> SigningKey {
+    let log_id = LogId::new("bench.example/1").unwrap();
+    SigningKey::from_seed(log_id, &[7; 32])
+}
+
 pub(super) fn open(folder: &Path, kept: Kept) -> Ledger {
     let mut options = Options::new(folder.join("ledger.db"), folder.join("anchor"));
     options.group = kept.group;
@@ -77,9 +92,7 @@ pub(super) fn open(folder: &Path, kept: Kept) -> Ledger {
     if !kept.slower.is_zero() {
         options.probe = Some(Arc::new(SlowSync(kept.slower)));
     }
-    let log_id = LogId::new("bench.example/1").unwrap();
-    let key = SigningKey::from_seed(log_id, &[7; 32]);
-    Ledger::open_sqlite(options, Arc::new(Real(Instant::now())), key).unwrap()
+    Ledger::open_sqlite(options, Arc::new(Real(Instant::now())), key()).unwrap()
 }
 
 pub(super) fn agent() -> Agent {
