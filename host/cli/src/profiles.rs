@@ -23,7 +23,7 @@ pub(crate) struct ProfileOptions {
 impl ProfileOptions {
     /// Loads the profile; what its cache has to say goes to the standard error.
     pub(crate) fn load(&self) -> Result<Profile, Failure> {
-        let profile = engine(!self.no_cache)?.load_embedded(&self.profile)?;
+        let profile = engine(!self.no_cache, 1)?.load_embedded(&self.profile)?;
         for warning in profile.warnings() {
             let _ = writeln!(std::io::stderr().lock(), "warning: {warning}");
         }
@@ -31,15 +31,15 @@ impl ProfileOptions {
     }
 }
 
-/// An engine for one call at a time.
-pub(crate) fn engine(with_cache: bool) -> Result<Engine, Failure> {
+/// An engine for so many instances at a time.
+pub(crate) fn engine(with_cache: bool, slots: u32) -> Result<Engine, Failure> {
     let cache = environment::cache_folder()
         .filter(|_| with_cache)
         .map(|folder| CacheSettings {
             folder,
             random: environment::random,
         });
-    Ok(Engine::new(&Settings { slots: 1, cache })?)
+    Ok(Engine::new(&Settings { slots, cache })?)
 }
 
 /// A call, and what its action means.

@@ -8,7 +8,7 @@ use countersign_canon::document::{Children, Document, Item, Kind as JsonKind};
 use countersign_canon::{Digest, Limits, Refusal};
 use sha2::{Digest as _, Sha256};
 
-use crate::member::{Member, member};
+use crate::member::Member;
 use crate::{Draft, Link, LogId};
 
 /// How much of a text is read as one entry. What a caller can put into one is
@@ -325,6 +325,11 @@ fn hash_without(bytes: &[u8], at: usize) -> Digest {
     Digest::from_bytes(hash.finalize().into())
 }
 
+/// Whether only the brace is there.
+fn at_start(out: &[u8]) -> bool {
+    out.len() == 1
+}
+
 /// Writes all members, and says where the comma before `hash` stands.
 fn written(draft: &Draft, log: &Place, link: &Chain) -> (Vec<u8>, usize) {
     let mut out = Vec::with_capacity(2_560);
@@ -336,7 +341,13 @@ fn written(draft: &Draft, log: &Place, link: &Chain) -> (Vec<u8>, usize) {
                 if $name == "hash" {
                     at = out.len();
                 }
-                member(&mut out, $name, &$room.$field);
+                // Names are plain ASCII, so they are written as they stand.
+                if at_start(&out) {
+                    out.extend_from_slice(concat!("\"", $name, "\":").as_bytes());
+                } else {
+                    out.extend_from_slice(concat!(",\"", $name, "\":").as_bytes());
+                }
+                $room.$field.write(&mut out);
             )+
         };
     }

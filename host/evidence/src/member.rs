@@ -132,7 +132,10 @@ impl Member for [u8; 32] {
 
 impl Member for Digest {
     fn write(&self, out: &mut Vec<u8>) {
-        write::string(out, self.as_str());
+        // Nothing in a digest is ever escaped.
+        out.push(b'"');
+        out.extend_from_slice(self.as_str().as_bytes());
+        out.push(b'"');
     }
 
     fn read(item: Item<'_>) -> Option<Self> {

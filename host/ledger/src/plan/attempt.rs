@@ -7,9 +7,7 @@
 use std::sync::Arc;
 
 use countersign_canon::{Classification, Outcome};
-use countersign_evidence::{
-    Classified, Draft, Entry, ExecutionIdStatus, Kind, Link, RefusalCode, Salt,
-};
+use countersign_evidence::{Classified, Draft, ExecutionIdStatus, Kind, Link, RefusalCode, Salt};
 
 use crate::attempt::{Attempt, DecideAgain, Known, Position, Refused};
 use crate::error::LedgerError;
@@ -243,7 +241,7 @@ impl<R: Rows> Plan<'_, R> {
         };
         Ok(Answer::Reserved {
             permit,
-            entry: position(&entry),
+            entry,
             classification,
         })
     }
@@ -268,11 +266,10 @@ impl<R: Rows> Plan<'_, R> {
             Some(index) => self.refuse_on(index, draft),
             None => {
                 draft.kind = Kind::Refusal;
-                self.place_alone(draft).inspect(|entry| {
-                    self.entries.push(Planned {
-                        entry: entry.clone(),
-                        row: None,
-                    });
+                self.place_alone(draft).map(|entry| {
+                    let place = position(&entry);
+                    self.entries.push(Planned { entry, row: None });
+                    place
                 })
             }
         };
@@ -284,15 +281,15 @@ impl<R: Rows> Plan<'_, R> {
                 safe_with_new_id: classification == Some(Classification::Fresh)
                     || outcome == Some(Outcome::NotAttempted),
                 known,
-                receipt: self.receipt(&entry, index),
-                entry: position(&entry),
+                receipt: self.receipt(index),
+                entry,
                 retained,
                 answer_until_us,
             }))
         }))
     }
 
-    fn refuse_on(&mut self, index: usize, draft: Draft) -> Result<Entry, LedgerError> {
+    fn refuse_on(&mut self, index: usize, draft: Draft) -> Result<Position, LedgerError> {
         let working = self.working.get(index).ok_or(LedgerError::NotFound)?;
         let (record, effects) = step(Some(&working.row.execution.record), &Event::Refuse)?;
         self.advance(index, record, &effects, draft)

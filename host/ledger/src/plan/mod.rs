@@ -240,14 +240,14 @@ impl<'a, R: Rows> Plan<'a, R> {
         Ok(entry)
     }
 
-    /// Moves the row at `index` and appends the entry that this leaves.
+    /// Moves the row at `index` and appends the entry that this leaves; says where.
     fn advance(
         &mut self,
         index: usize,
         record: Record,
         effects: &Effects,
         draft: Draft,
-    ) -> Result<Entry, LedgerError> {
+    ) -> Result<Position, LedgerError> {
         let Some(working) = self.working.get(index) else {
             return Err(LedgerError::NotFound);
         };
@@ -267,16 +267,17 @@ impl<'a, R: Rows> Plan<'a, R> {
         let execution = &mut working.row.execution;
         execution.record = record;
         execution.chain_length = execution.chain_length.saturating_add(1);
-        execution.last = position(&entry);
+        let place = position(&entry);
+        execution.last = place.clone();
         execution.changed_us = now_us;
         if effects.terminal {
-            execution.terminal = Some(position(&entry));
+            execution.terminal = Some(place.clone());
         }
         self.entries.push(Planned {
-            entry: entry.clone(),
+            entry,
             row: Some(working.row.number),
         });
-        Ok(entry)
+        Ok(place)
     }
 
     fn find(&mut self, agent: &Agent, id: &ExecutionId) -> Result<Option<usize>, StoreError> {
@@ -333,9 +334,10 @@ impl<'a, R: Rows> Plan<'a, R> {
         self.working.len() - 1
     }
 
-    /// The receipt for an entry, with the salt of the row that it is about.
-    fn receipt(&self, entry: &Entry, index: Option<usize>) -> Option<Receipt> {
-        let mut receipt = Receipt::of(entry)?;
+    /// The receipt for the entry that was placed last, with the salt of the row
+    /// that it is about.
+    fn receipt(&self, index: Option<usize>) -> Option<Receipt> {
+        let mut receipt = Receipt::of(&self.entries.last()?.entry)?;
         receipt.salt = self.execution(index).and_then(|execution| execution.salt);
         Some(receipt)
     }

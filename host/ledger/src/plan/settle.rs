@@ -2,7 +2,7 @@
 
 use crate::error::LedgerError;
 use crate::execution::Execution;
-use crate::plan::{Plan, Retain, Rows, Said, draft, position};
+use crate::plan::{Plan, Retain, Rows, Said, draft};
 use crate::record::State;
 use crate::settlement::{Answer, Settled, Settlement};
 use crate::step::{Event, Illegal, step};
@@ -49,12 +49,10 @@ impl<R: Rows> Plan<'_, R> {
         {
             working.retain = Retain::Answer(keep.clone());
         }
-        let receipt = self
-            .receipt(&entry, Some(index))
-            .ok_or(LedgerError::NotFound)?;
+        let receipt = self.receipt(Some(index)).ok_or(LedgerError::NotFound)?;
         Ok(Settled {
             receipt,
-            entry: position(&entry),
+            entry,
             state,
         })
     }

@@ -32,7 +32,7 @@ impl Inspect {
         let bytes = super::component(&self.file)?;
         let digest = Digest::of(&[&bytes]);
         // Nobody has vouched for this file, so nothing of it is kept.
-        let (report, status) = match profiles::engine(false)?.load_foreign(&bytes, None) {
+        let (report, status) = match profiles::engine(false, 1)?.load_foreign(&bytes, None) {
             Ok(profile) => (
                 Report {
                     name: Some((profile.id().name().into(), profile.id().version().into())),
