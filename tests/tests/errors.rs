@@ -29,7 +29,9 @@ const TABLES: [&str; 5] = [
 ];
 
 /// Files that hold `const CODE`.
-const SINGLE: [&str; 5] = [
+const SINGLE: [&str; 7] = [
+    "host/catalog/src/lock.rs",
+    "host/schema/src/lib.rs",
     "host/gateway/src/operator/api.rs",
     "host/gateway/src/config/error.rs",
     "host/engine/src/cache/mod.rs",
@@ -65,7 +67,9 @@ fn table(source: &str) -> Vec<String> {
 }
 
 fn codes() -> BTreeSet<String> {
-    let mut codes: BTreeSet<String> = ["not-an-action"].map(str::to_owned).into();
+    let mut codes: BTreeSet<String> = ["not-an-action", "reload-refused"]
+        .map(str::to_owned)
+        .into();
     codes.extend(Admission::ALL.map(|code| code.as_str().to_owned()));
     codes.extend(Problem::CODES.map(str::to_owned));
     codes.extend(LedgerError::CODES.map(str::to_owned));

@@ -56,6 +56,7 @@ impl Consumers {
             identity: Identity::default(),
             tool,
             view,
+            shape: None,
             execution_id: Some("e"),
             workflow_id: None,
             client: b"{}",

@@ -44,6 +44,9 @@ impl fmt::Display for Target {
     }
 }
 
+/// Begins the reason of a denial that was recorded and not carried out.
+pub const OBSERVED: &str = "observed-";
+
 /// What policy said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
@@ -51,7 +54,8 @@ pub struct Decision {
     pub allow: bool,
     /// The ids of the policies that decided, sorted.
     pub determining: Vec<String>,
-    /// Why, as the policy engine's stable code.
+    /// Why, as the policy engine's stable code; after [`OBSERVED`] where a
+    /// denial was recorded and not carried out.
     pub reason: String,
 }
 

@@ -32,8 +32,8 @@ pub mod tree;
 
 pub use blind::{Blinding, MalformedSalt, Salt};
 pub use draft::{
-    Agent, Catalog, Decision, Draft, KeyRotation, PolicyInputs, Resolution, Round, Suppressed,
-    Target, Task,
+    Agent, Catalog, Decision, Draft, KeyRotation, OBSERVED, PolicyInputs, Resolution, Round,
+    Suppressed, Target, Task,
 };
 pub use entry::{Entry, MalformedEntry};
 pub use head::{Head, Link, MalformedHead};

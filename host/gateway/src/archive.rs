@@ -1,4 +1,4 @@
-//! Every component and policy set that an entry ever named.
+//! Every component, policy set and approved catalog that an entry ever named.
 //!
 //! An export carries them, so that a verifier can execute again what decided,
 //! also after an operator has moved on. Files are named by their digests and
@@ -9,6 +9,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use countersign_canon::Digest;
+use countersign_catalog::Offer;
 use countersign_engine::Profile;
 use countersign_policy::{File, PolicySet};
 
@@ -48,6 +49,31 @@ impl Archive {
         Ok(())
     }
 
+    /// Keeps what was approved of a server.
+    ///
+    /// # Errors
+    /// What the file system reports.
+    pub fn keep_offer(&self, offer: &Offer) -> io::Result<()> {
+        write_once(&self.offer_path(offer.checkpoint()), &offer.to_json())
+    }
+
+    /// The offer with that checkpoint; none where it was not kept, or is not
+    /// what it was any more.
+    ///
+    /// # Errors
+    /// What the file system reports.
+    pub fn offer(&self, checkpoint: Digest) -> io::Result<Option<Vec<u8>>> {
+        match fs::read(self.offer_path(checkpoint)) {
+            Ok(text) => {
+                let offer = Offer::from_json(&text).ok();
+                let same = offer.is_some_and(|offer| offer.checkpoint() == checkpoint);
+                Ok(same.then_some(text))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// The component with that digest; none where it was not kept, or is not
     /// what it was any more.
     ///
@@ -80,6 +106,12 @@ impl Archive {
         self.folder
             .join("profiles")
             .join(format!("{}.wasm", bare(component)))
+    }
+
+    fn offer_path(&self, checkpoint: Digest) -> PathBuf {
+        self.folder
+            .join("catalogs")
+            .join(format!("{}.json", bare(checkpoint)))
     }
 
     fn policies_path(&self, set: Digest) -> PathBuf {

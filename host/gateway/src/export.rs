@@ -149,6 +149,15 @@ pub fn write<W: Write>(
             writer.profile(&id, &bytes)?;
         }
     }
+    for checkpoint in &named.catalogs {
+        let offer = source
+            .archive
+            .offer(*checkpoint)
+            .map_err(ExportError::Archive)?;
+        if let Some(text) = offer {
+            writer.catalog(*checkpoint, &text)?;
+        }
+    }
     for set in &named.policies {
         for (name, text) in source
             .archive

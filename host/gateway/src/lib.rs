@@ -17,7 +17,7 @@
 
 mod answers;
 mod archive;
-mod catalog;
+pub mod catalog;
 pub mod config;
 mod delivery;
 pub mod environment;
@@ -28,6 +28,7 @@ pub mod identity;
 mod limits;
 pub mod operator;
 mod pipeline;
+mod reload;
 pub mod rotation;
 mod session;
 mod shutdown;
@@ -41,6 +42,8 @@ mod upstream;
 
 pub use answers::AnswersKeyError;
 pub use archive::Archive;
+pub use catalog::approved::ApprovedError;
 pub use fetch::FetchError;
-pub use start::{Ended, Prepared, StartError, prepare};
+pub use reload::{InForceNow, ReloadError};
+pub use start::{Ended, Prepared, Reloader, StartError, policy_tools, prepare};
 pub use tls::TlsError;

@@ -18,7 +18,6 @@ use countersign_evidence::key::{SigningKey, VerifyingKey};
 use countersign_evidence::keyfile::{self, KeyFileError};
 use countersign_evidence::{Draft, LogId};
 use countersign_ledger::{AnswerBounds, Epochs, InForce, Ledger, LedgerError};
-use countersign_policy::{Bundle, PolicySet};
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -26,6 +25,7 @@ use tokio::sync::watch;
 use crate::answers::{Answers, AnswersKeyError};
 use crate::archive::Archive;
 use crate::catalog::Catalog;
+use crate::catalog::approved::{Approved, ApprovedError};
 use crate::config::{self, Config, KeyFrom};
 use crate::environment::{Environment, NoRandomness, hex};
 use crate::export::Source;
@@ -36,10 +36,11 @@ use crate::front::{Allowed, router};
 use crate::identity::{Identities, IdentityError};
 use crate::limits::Limits;
 use crate::operator;
+use crate::reload::{self, InForceNow, ReloadError};
 use crate::rotation::{self, RotationError};
 use crate::session::Sessions;
 use crate::shutdown::Running;
-use crate::state::{Decisions, Gateway, Server, in_force};
+use crate::state::{Basis, Decisions, Gateway, Server, Sources, in_force};
 use crate::store::{self, StoreError};
 use crate::suppressed::Suppressed;
 use crate::telemetry::{self, Telemetry};
@@ -65,12 +66,9 @@ pub enum StartError {
     /// The default profile is none of those that are loaded.
     #[error("the profile `{0}` is neither built in nor configured")]
     DefaultProfile(String),
-    /// The policy files cannot be read.
+    /// The policies or the approvals do not hold.
     #[error(transparent)]
-    PolicyFiles(#[from] countersign_policy::BundleError),
-    /// The policies do not hold.
-    #[error(transparent)]
-    Policies(#[from] countersign_policy::LoadError),
+    Basis(#[from] ReloadError),
     /// Agents cannot be told apart.
     #[error(transparent)]
     Identity(#[from] IdentityError),
@@ -164,16 +162,22 @@ pub struct Prepared {
 pub async fn prepare(config: Config, environment: Environment) -> Result<Prepared, StartError> {
     // init
     let profiles = profiles(&config.profiles, &environment)?;
-    let policies = Arc::new(PolicySet::load(match &config.policies {
-        Some(folder) => Bundle::read(folder)?,
-        None => Bundle::shipped(),
-    })?);
+    let archive = Archive::new(config.store.archive.clone());
+    let sources = Sources {
+        policies: config.policies.clone(),
+        catalog: config.catalog.clone(),
+        archive: archive.clone(),
+    };
+    let (policies, approved) = reload::read(&sources)?;
+    if config.enforcement == config::Enforcement::Observe {
+        tracing::warn!("policies are observed and not enforced: no call is denied by them");
+    }
     let identities = Arc::new(Identities::open(&config.identity, &environment).await?);
     let front = config.tls.clone().map(tls::Front::open).transpose()?;
     let front = front.map(Arc::new);
     let telemetry = Telemetry::new(&config.telemetry)?;
     let (hurry, hurried) = watch::channel(false);
-    let servers = servers(&config.servers, &environment, &hurried)?;
+    let servers = servers(&config, &environment, &hurried)?;
 
     // configure
     let refused = |source| StartError::Listen {
@@ -201,18 +205,16 @@ pub async fn prepare(config: Config, environment: Environment) -> Result<Prepare
         bytes: config.answers.all_bytes,
     };
     let ledger = store::open(&config.store, &environment, key, bounds)?;
-    let archive = Archive::new(config.store.archive.clone());
     for profile in profiles.iter() {
         archive.keep_profile(profile).map_err(StartError::Archive)?;
     }
-    archive
-        .keep_policies(&policies)
-        .map_err(StartError::Archive)?;
+    reload::keep(&sources, &policies, &approved).map_err(StartError::Archive)?;
     let epochs = if ledger.rolled_back() {
         tracing::error!("the ledger is older than its anchor: nothing is admitted");
         Epochs::default()
     } else {
-        let entries = in_force(&environment, &profiles, &policies, identities.aliases());
+        let aliases = identities.aliases();
+        let entries = in_force(&environment, &profiles, &policies, &approved, aliases);
         first_entries(&ledger, entries).await?
     };
 
@@ -226,7 +228,13 @@ pub async fn prepare(config: Config, environment: Environment) -> Result<Prepare
     };
     let gateway = Arc::new(Gateway {
         profiles,
-        decisions: Decisions::new(policies, epochs),
+        decisions: Decisions::new(Basis {
+            policies: Arc::new(policies),
+            approved: Arc::new(approved),
+            enforcement: config.enforcement,
+            epochs,
+        }),
+        sources,
         identities,
         sessions: Sessions::new(config.limits.sessions),
         limits: Arc::new(Limits::new(config.limits)),
@@ -283,6 +291,12 @@ impl Prepared {
     #[must_use]
     pub fn verifying_key(&self) -> String {
         self.source.key.to_string()
+    }
+
+    /// By which policies and approvals are read again while it runs.
+    #[must_use]
+    pub fn reloader(&self) -> Reloader {
+        Reloader(Arc::clone(&self.gateway))
     }
 
     /// Serves until `stop` resolves, or the ledger fails; then stops admitting,
@@ -349,6 +363,38 @@ impl Prepared {
     }
 }
 
+/// Reads policies and approvals again while a gateway runs.
+#[derive(Clone)]
+pub struct Reloader(Arc<Gateway>);
+
+impl Reloader {
+    /// Reads both again, and puts them in force; all or nothing.
+    ///
+    /// # Errors
+    /// [`ReloadError`]; then what was in force stays so.
+    pub async fn reload(&self) -> Result<InForceNow, ReloadError> {
+        self.0.reload(None).await
+    }
+}
+
+/// What policies are checked against for a configuration: the approved tools;
+/// none where nobody approves.
+///
+/// # Errors
+/// A lock that cannot be used.
+pub fn policy_tools(
+    config: &Config,
+) -> Result<Option<Vec<countersign_policy::OwnedTool>>, ApprovedError> {
+    let approved = Approved::read(&config.catalog)?;
+    let tools = approved.tools();
+    Ok(tools.map(|tools| {
+        tools
+            .iter()
+            .map(countersign_policy::Typed::to_owned)
+            .collect()
+    }))
+}
+
 fn profiles(config: &config::Profiles, environment: &Environment) -> Result<Profiles, StartError> {
     let cache = config.cache.clone();
     let cache = cache.map(|folder| CacheSettings {
@@ -384,18 +430,18 @@ fn profiles(config: &config::Profiles, environment: &Environment) -> Result<Prof
 }
 
 fn servers(
-    configured: &[config::Server],
+    config: &Config,
     environment: &Environment,
     hurried: &watch::Receiver<bool>,
 ) -> Result<BTreeMap<countersign_evidence::ServerName, Arc<Server>>, StartError> {
     let mut servers = BTreeMap::new();
-    for server in configured {
+    for server in &config.servers {
         let upstream = Upstream::new(server, &environment.inherited, hurried.clone())?;
         let known = Server {
             name: server.name.clone(),
             digest: server.digest(),
             upstream,
-            catalog: Catalog::default(),
+            catalog: Catalog::new(server.name.as_str(), server.digest(), config.catalog.poll),
             send_call_id: server.send_call_id,
         };
         servers.insert(server.name.clone(), Arc::new(known));
@@ -439,11 +485,38 @@ async fn first_entries(
     Ok(epochs)
 }
 
+/// How often it is looked whether a server is due to be asked for its tools, at
+/// most.
+const CATALOGS_EVERY: Duration = Duration::from_secs(1);
+
+/// Ends a task with whoever waits for it.
+struct AbortOnDrop(tokio::task::JoinHandle<()>);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Asks servers for their tools when that is due; apart, since a server may
+/// take its time.
+async fn poll_catalogs(gateway: Arc<Gateway>) {
+    let every = gateway.sources.catalog.poll.min(CATALOGS_EVERY);
+    let mut due = tokio::time::interval(every);
+    due.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        due.tick().await;
+        gateway.poll_catalogs().await;
+    }
+}
+
 /// What is done from time to time.
 async fn chores(gateway: Arc<Gateway>, front: Option<Arc<tls::Front>>) {
     let mut suppressed = tokio::time::interval(SUPPRESSED_EVERY);
     let mut certificate = tokio::time::interval(CERTIFICATE_EVERY);
     let mut overdue = tokio::time::interval(TASKS_EVERY);
+    let catalogs = tokio::spawn(poll_catalogs(Arc::clone(&gateway)));
+    let _ends = AbortOnDrop(catalogs);
     loop {
         tokio::select! {
             _ = suppressed.tick() => {

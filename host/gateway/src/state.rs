@@ -1,9 +1,11 @@
 //! What one running gateway holds; made by `start`, shared by every request.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use countersign_canon::Digest;
+use countersign_catalog::Offer;
 use countersign_engine::Profiles;
 use countersign_evidence::{Agent, Draft, Kind, ServerName, Time};
 use countersign_identity::Aliases;
@@ -12,8 +14,10 @@ use countersign_mcp::ErrorCode;
 use countersign_policy::PolicySet;
 
 use crate::answers::Answers;
+use crate::archive::Archive;
+use crate::catalog::approved::Approved;
 use crate::catalog::{Catalog, Listing, Looked, Need};
-use crate::config::Required;
+use crate::config::{self, Enforcement, Required};
 use crate::environment::Environment;
 use crate::front::tasks::Observed;
 use crate::identity::Identities;
@@ -26,6 +30,9 @@ use crate::upstream::{Reason, Upstream};
 
 /// How long the ledger may take to say that it is there.
 const READY: std::time::Duration = std::time::Duration::from_secs(1);
+/// Differences that one discovery writes one by one; all are in its own entry's
+/// digest.
+const MOST_DRIFTS: usize = 64;
 
 /// One running gateway.
 #[derive(Debug)]
@@ -38,6 +45,8 @@ pub(crate) struct Gateway {
     /// How long a task may stay open.
     pub(crate) task_timeout: std::time::Duration,
     pub(crate) decisions: Decisions,
+    /// Where the policies and the lock are read from, again and again.
+    pub(crate) sources: Sources,
     pub(crate) identities: Arc<Identities>,
     pub(crate) sessions: Sessions,
     pub(crate) limits: Arc<Limits>,
@@ -59,36 +68,84 @@ pub(crate) struct Server {
     pub(crate) send_call_id: bool,
 }
 
-/// What decisions rest on: the policies and the epochs under which they, and
-/// the catalogs, came into force. Read together, changed together.
+/// Where what decisions rest on is read from.
 #[derive(Debug)]
-pub(crate) struct Decisions(RwLock<Basis>);
+pub(crate) struct Sources {
+    /// The folder of policies; without one the shipped ones decide.
+    pub(crate) policies: Option<std::path::PathBuf>,
+    pub(crate) catalog: config::Catalog,
+    /// Where every version is kept for exports.
+    pub(crate) archive: Archive,
+}
+
+/// What decisions rest on: the policies, what is approved, and the epochs under
+/// which they, and the catalogs, came into force. Read together, changed
+/// together.
+#[derive(Debug)]
+pub(crate) struct Decisions {
+    basis: RwLock<Basis>,
+    /// Held alone while something comes into force: from before its entry is
+    /// written until it decides.
+    changing: tokio::sync::RwLock<()>,
+    /// Set where it is not known what came into force: then no epoch is taken
+    /// over, so that nothing is admitted under one that may not be this basis's.
+    unsure: AtomicBool,
+}
 
 /// One reading of [`Decisions`].
 #[derive(Clone, Debug)]
 pub(crate) struct Basis {
     pub(crate) policies: Arc<PolicySet>,
+    pub(crate) approved: Arc<Approved>,
+    pub(crate) enforcement: Enforcement,
     pub(crate) epochs: Epochs,
 }
 
 impl Decisions {
-    pub(crate) fn new(policies: Arc<PolicySet>, epochs: Epochs) -> Self {
-        Self(RwLock::new(Basis { policies, epochs }))
+    pub(crate) fn new(basis: Basis) -> Self {
+        Self {
+            basis: RwLock::new(basis),
+            changing: tokio::sync::RwLock::default(),
+            unsure: AtomicBool::new(false),
+        }
     }
 
     pub(crate) fn current(&self) -> Basis {
-        self.0
+        self.basis
             .read()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
     }
 
-    /// Takes over the epochs that the ledger says are in force.
-    pub(crate) fn adopt(&self, epochs: Epochs) {
-        self.0
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .epochs = epochs;
+    /// Takes over the epochs that the ledger says are in force. While something
+    /// comes into force this waits until it has: an epoch that is newer than
+    /// what decides would let the old policies decide in the new one's name.
+    pub(crate) async fn adopt(&self, epochs: Epochs) {
+        let _settled = self.changing.read().await;
+        if self.unsure.load(Ordering::SeqCst) {
+            return;
+        }
+        let mut basis = self.basis.write().unwrap_or_else(PoisonError::into_inner);
+        basis.epochs.policy = basis.epochs.policy.max(epochs.policy);
+        basis.epochs.catalog = basis.epochs.catalog.max(epochs.catalog);
+    }
+
+    /// Keeps everybody from taking over epochs, until what is given back is
+    /// dropped.
+    pub(crate) async fn change(&self) -> tokio::sync::RwLockWriteGuard<'_, ()> {
+        self.changing.write().await
+    }
+
+    /// Notes that an entry may or may not have been written.
+    pub(crate) fn doubt(&self) {
+        self.unsure.store(true, Ordering::SeqCst);
+    }
+
+    /// Puts something else in force; called between [`Decisions::change`] and
+    /// its end.
+    pub(crate) fn replace(&self, basis: Basis) {
+        *self.basis.write().unwrap_or_else(PoisonError::into_inner) = basis;
+        self.unsure.store(false, Ordering::SeqCst);
     }
 }
 
@@ -97,6 +154,7 @@ pub(crate) fn in_force(
     environment: &Environment,
     profiles: &Profiles,
     policies: &PolicySet,
+    approved: &Approved,
     aliases: &Aliases,
 ) -> Vec<(Draft, InForce)> {
     let now = environment.now();
@@ -114,11 +172,29 @@ pub(crate) fn in_force(
         alias.agent_before = Some(before.clone());
         entries.push((alias, InForce::Unchanged));
     }
+    entries.push((policy_loaded(now, policies), InForce::Policy));
+    for offer in approved.offers() {
+        let entry = catalog_approved(now, offer.name(), Some(offer));
+        entries.push((entry, InForce::Catalog));
+    }
+    entries
+}
+
+/// These policies decide from here on.
+pub(crate) fn policy_loaded(now: Time, policies: &PolicySet) -> Draft {
     let mut loaded = Draft::new(Kind::PolicyLoaded, now);
     loaded.policy_digest = Some(policies.digest());
     loaded.evaluator = Some(PolicySet::evaluator().to_owned());
-    entries.push((loaded, InForce::Policy));
-    entries
+    loaded
+}
+
+/// This is approved of that server from here on; without an offer nothing is.
+pub(crate) fn catalog_approved(now: Time, server: &str, offer: Option<&Offer>) -> Draft {
+    let mut approved = Draft::new(Kind::CatalogApproved, now);
+    approved.server = ServerName::new(server).ok();
+    approved.server_digest = offer.map(Offer::server);
+    approved.catalog.approved = offer.map(Offer::checkpoint);
+    approved
 }
 
 impl Gateway {
@@ -126,7 +202,13 @@ impl Gateway {
     pub(crate) fn in_force(&self) -> Vec<(Draft, InForce)> {
         let basis = self.decisions.current();
         let aliases = self.identities.aliases();
-        in_force(&self.environment, &self.profiles, &basis.policies, aliases)
+        in_force(
+            &self.environment,
+            &self.profiles,
+            &basis.policies,
+            &basis.approved,
+            aliases,
+        )
     }
 
     /// Whether calls are admitted; nothing is told of why not. The ledger is
@@ -171,15 +253,54 @@ impl Gateway {
             .look(&server.upstream, agent, need, now)
             .await?;
         if changed {
-            let mut draft = Draft::new(Kind::Discovery, self.environment.now());
+            self.record_discovery(server, &listing).await;
+        }
+        Ok(listing)
+    }
+
+    /// Writes what was discovered, and what differs in it from what was
+    /// approved; attempts that were decided before are decided again.
+    pub(crate) async fn record_discovery(&self, server: &Server, listing: &Listing) {
+        let basis = self.decisions.current();
+        let name = server.name.as_str();
+        let now = self.environment.now();
+        let about = |kind| {
+            let mut draft = Draft::new(kind, now);
             draft.server = Some(server.name.clone());
             draft.server_digest = Some(server.digest);
-            draft.catalog.discovered = Some(listing.digest);
-            match self.ledger.append(draft, InForce::Catalog).await {
-                Ok((_, epochs)) => self.decisions.adopt(epochs),
+            draft.catalog = basis.approved.digests(name, listing, None);
+            draft
+        };
+        let mut drafts = vec![(about(Kind::Discovery), InForce::Catalog)];
+        let drift = basis.approved.drift(name, listing);
+        for (index, drifted) in drift.iter().enumerate() {
+            tracing::warn!(server = name, "{}", drifted.said);
+            if index < MOST_DRIFTS {
+                let mut draft = about(Kind::CatalogDrift);
+                draft.tool.clone_from(&drifted.tool);
+                draft.catalog.approved = drifted.approved;
+                draft.catalog.discovered = drifted.discovered;
+                drafts.push((draft, InForce::Unchanged));
+            }
+        }
+        for (draft, in_force) in drafts {
+            match self.ledger.append(draft, in_force).await {
+                Ok((_, epochs)) => self.decisions.adopt(epochs).await,
                 Err(error) => tracing::warn!("a discovery left no entry: {error}"),
             }
         }
-        Ok(listing)
+    }
+
+    /// Asks every server that is in use and due, or that says that its list has
+    /// changed, for its tools.
+    pub(crate) async fn poll_catalogs(&self) {
+        let now = self.environment.monotonic();
+        for server in self.servers.values() {
+            let due = server.catalog.is_due(now) || server.upstream.tools_may_have_changed();
+            if let (true, Some(agent)) = (due, server.catalog.asked()) {
+                // A server that is away is found out by whoever calls it.
+                let _ = self.tools(server, &agent, Need::Poll).await;
+            }
+        }
     }
 }

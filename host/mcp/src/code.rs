@@ -89,6 +89,12 @@ pub enum ErrorCode {
     ExecutionIdRequired,
     /// The upstream offers no such tool.
     UnknownTool,
+    /// The upstream offers it, and nobody approved it.
+    ToolNotApproved,
+    /// It is not what was approved any more.
+    CatalogDrift,
+    /// The arguments do not fit the tool's input schema.
+    ArgumentsInvalid,
     /// A policy forbids it, none permits it, or one could not be evaluated.
     PolicyDenied,
     /// The execution is still open.
@@ -189,6 +195,9 @@ impl ErrorCode {
             Self::UnsolicitedReply => "unsolicited-reply",
             Self::ExecutionIdRequired => "execution-id-required",
             Self::UnknownTool => "unknown-tool",
+            Self::ToolNotApproved => "tool-not-approved",
+            Self::CatalogDrift => "catalog-drift",
+            Self::ArgumentsInvalid => "arguments-invalid",
             Self::PolicyDenied => "policy-denied",
             Self::InFlight => "in-flight",
             Self::Replay => "replay",
@@ -257,6 +266,9 @@ impl ErrorCode {
             Self::RoundReplay => -31059,
             Self::RoundLimit => -31060,
             Self::UnknownState => -31061,
+            Self::ToolNotApproved => -31062,
+            Self::CatalogDrift => -31063,
+            Self::ArgumentsInvalid => -31064,
             Self::Overloaded => -31070,
             Self::ExecutionQuota => -31071,
             Self::LedgerUnavailable => -31072,
@@ -380,6 +392,9 @@ impl ErrorCode {
             Self::UnsolicitedReply => "a reply to nothing that was asked",
             Self::ExecutionIdRequired => "this call needs an `execution_id`",
             Self::UnknownTool => "the server offers no such tool",
+            Self::ToolNotApproved => "nobody approved this tool",
+            Self::CatalogDrift => "the tool is not what was approved any more",
+            Self::ArgumentsInvalid => "the arguments do not fit the tool's input schema",
             Self::PolicyDenied => "policy does not permit this call",
             Self::InFlight => "the execution is still open",
             Self::Replay => "the execution is settled and is not run again",
@@ -424,7 +439,7 @@ pub const fn refused_as(classification: Classification) -> Option<ErrorCode> {
     }
 }
 
-const OWN: [ErrorCode; 57] = [
+const OWN: [ErrorCode; 60] = [
     ErrorCode::Framing,
     ErrorCode::Unauthenticated,
     ErrorCode::AuthorizationMalformed,
@@ -458,6 +473,9 @@ const OWN: [ErrorCode; 57] = [
     ErrorCode::UnsolicitedReply,
     ErrorCode::ExecutionIdRequired,
     ErrorCode::UnknownTool,
+    ErrorCode::ToolNotApproved,
+    ErrorCode::CatalogDrift,
+    ErrorCode::ArgumentsInvalid,
     ErrorCode::PolicyDenied,
     ErrorCode::InFlight,
     ErrorCode::Replay,

@@ -42,6 +42,8 @@ pub struct Problem {
     pub not_admissible: bool,
     /// Where in the message it went wrong.
     pub refusal: Option<Refusal>,
+    /// Where the arguments do not fit, and the keyword that does not hold.
+    pub misfit: Option<(String, String)>,
     /// Milliseconds after which trying again makes sense.
     pub retry_after_ms: Option<u32>,
     /// The version that was asked for and is not spoken.
@@ -68,6 +70,7 @@ impl Problem {
             difference: None,
             not_admissible: false,
             refusal: None,
+            misfit: None,
             retry_after_ms: None,
             requested_version: None,
             answer_until: None,
@@ -137,6 +140,9 @@ impl Problem {
             data = data
                 .text("pointer", &refusal.pointer)
                 .integer("offset", i64::from(refusal.offset));
+        }
+        if let Some((pointer, keyword)) = &self.misfit {
+            data = data.text("pointer", pointer).text("keyword", keyword);
         }
         if let Some(ms) = self.retry_after_ms {
             data = data.integer("retry_after_ms", i64::from(ms));

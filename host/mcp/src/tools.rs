@@ -80,7 +80,11 @@ pub fn page(result: Item<'_>) -> Result<Page, NotAPage> {
     Ok(Page { tools, next })
 }
 
-fn tool(item: Item<'_>) -> Result<Tool, NotAPage> {
+/// Reads one description.
+///
+/// # Errors
+/// [`NotAPage`] where it names no tool.
+pub fn tool(item: Item<'_>) -> Result<Tool, NotAPage> {
     let name = item
         .get("name")
         .and_then(Item::text)

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use cedar_policy::{EntityUid, PolicySet, Schema, ValidationMode, ValidationWarning, Validator};
 
 use crate::policy::{Mentions, Policy};
-use crate::{Class, LoadError, Problem, ProblemCode, Tool, schema};
+use crate::{Class, LoadError, Problem, ProblemCode, Tool, Typed, schema};
 
 /// Pairs of a policy and an action that it may apply to, in one bundle: what
 /// validating costs, and a verifier validates the files of strangers.
@@ -34,6 +34,7 @@ pub(crate) fn mentioned(policies: &[Policy]) -> Result<(), LoadError> {
             name,
             class,
         });
+        let tools = tools.map(Typed::from);
         let (hard, soft): (Vec<_>, Vec<_>) = validate(policies, tools, servers(policies))
             .into_iter()
             .partition(|problem| problem.code() != ProblemCode::Impossible);
@@ -77,8 +78,16 @@ fn is_group(uid: &EntityUid) -> bool {
 }
 
 /// Against the tools that there are.
-pub(crate) fn known(policies: &[Policy], tools: &[Tool<'_>]) -> Result<(), LoadError> {
-    let known: BTreeSet<&str> = tools.iter().map(|tool| tool.server).collect();
+pub(crate) fn known(policies: &[Policy], tools: &[Typed<'_>]) -> Result<(), LoadError> {
+    if let Some(policy) = policies
+        .get(MAX_PAIRS / tools.len().max(1)..)
+        .and_then(<[Policy]>::first)
+    {
+        let message = format!("policies and tools pair more than {MAX_PAIRS} times");
+        let problem = policy.origin.problem(ProblemCode::Syntax, message);
+        return LoadError::of(vec![problem]).map_or(Ok(()), Err);
+    }
+    let known: BTreeSet<&str> = tools.iter().map(|tool| tool.tool.server).collect();
     let mut problems = validate(policies, tools.iter().copied(), []);
     for policy in policies {
         for server in policy.mentions.servers.iter() {
@@ -100,7 +109,7 @@ fn servers(policies: &[Policy]) -> impl Iterator<Item = &str> {
 
 fn validate<'a>(
     policies: &[Policy],
-    tools: impl IntoIterator<Item = Tool<'a>>,
+    tools: impl IntoIterator<Item = Typed<'a>>,
     servers: impl IntoIterator<Item = &'a str>,
 ) -> Vec<Problem> {
     let schema = schema::parse(&schema::text(tools, servers));

@@ -44,9 +44,15 @@ pub(crate) struct Mentions {
     pub(crate) keys: BTreeSet<Key>,
     pub(crate) client: bool,
     pub(crate) continuation: bool,
+    pub(crate) args: bool,
 }
 
 impl Origin {
+    /// The file, the line from 1, and the policy's text.
+    pub(crate) fn shown(&self) -> (&str, usize, &str) {
+        (&self.file, self.line, &self.text)
+    }
+
     pub(crate) fn problem(&self, code: ProblemCode, message: impl Into<String>) -> Problem {
         self.problem_at(0, code, message.into(), None)
     }
@@ -265,6 +271,7 @@ fn mentions(
     for expression in expressions {
         mentions.client |= expression::reads(expression, "client");
         mentions.continuation |= expression::reads(expression, "continuation");
+        mentions.args |= expression::reads(expression, "args");
         let Some(key) = expression::tag_key(expression) else {
             continue;
         };

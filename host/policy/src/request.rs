@@ -8,6 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use countersign_canon::View;
+use countersign_catalog::Shape;
 
 /// One call, as policy sees it.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +21,9 @@ pub struct Request<'a> {
     pub tool: Tool<'a>,
     /// The action: `context.at`.
     pub view: &'a View,
+    /// What of the arguments has one type, by the approved input schema:
+    /// `context.args`. None where nobody approved one.
+    pub shape: Option<&'a Shape>,
     /// `context.execution_id`, where the caller named one.
     pub execution_id: Option<&'a str>,
     /// `context.workflow_id`, where the caller named one.
@@ -69,6 +73,62 @@ pub struct Tool<'a> {
     pub name: &'a str,
     /// What its annotations claim.
     pub class: Class,
+}
+
+/// A tool with what of its arguments has one type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Typed<'a> {
+    /// The tool.
+    pub tool: Tool<'a>,
+    /// The shape of its approved input schema.
+    pub shape: Option<&'a Shape>,
+}
+
+/// The same, of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnedTool {
+    /// The operator's name of the server.
+    pub server: String,
+    /// The tool's name.
+    pub name: String,
+    /// What its annotations claim.
+    pub class: Class,
+    /// The shape of its approved input schema.
+    pub shape: Option<Shape>,
+}
+
+impl Typed<'_> {
+    /// A copy that borrows nothing.
+    #[must_use]
+    pub fn to_owned(&self) -> OwnedTool {
+        OwnedTool {
+            server: self.tool.server.to_owned(),
+            name: self.tool.name.to_owned(),
+            class: self.tool.class,
+            shape: self.shape.cloned(),
+        }
+    }
+}
+
+impl<'a> From<Tool<'a>> for Typed<'a> {
+    fn from(tool: Tool<'a>) -> Self {
+        Self { tool, shape: None }
+    }
+}
+
+impl OwnedTool {
+    /// The tool, borrowed.
+    #[must_use]
+    pub fn typed(&self) -> Typed<'_> {
+        Typed {
+            tool: Tool {
+                server: &self.server,
+                name: &self.name,
+                class: self.class,
+            },
+            shape: self.shape.as_ref(),
+        }
+    }
 }
 
 /// What a tool's annotations claim about its effects: its action groups.

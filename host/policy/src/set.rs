@@ -15,7 +15,7 @@ use crate::slices::{Slice, Slices};
 use crate::values::{self, Malformed, Store};
 use crate::{
     Bundle, Decision, File, LoadError, PolicyId, ProblemCode, Reason, RefusalCode, Request, Tool,
-    check, statements,
+    Typed, check, statements,
 };
 
 /// Policies that may decide; immutable, shared freely between threads.
@@ -29,6 +29,7 @@ pub struct PolicySet {
     authorizer: Authorizer,
     client: bool,
     continuation: bool,
+    args: bool,
 }
 
 impl PolicySet {
@@ -40,17 +41,44 @@ impl PolicySet {
     pub fn load(bundle: Bundle) -> Result<Self, LoadError> {
         let policies = read(&bundle)?;
         check::mentioned(&policies)?;
+        Ok(Self::of(bundle, policies))
+    }
+
+    /// The same, against exactly the tools that were approved: naming another
+    /// one is a problem, and `context.args` has the types of their schemas.
+    ///
+    /// # Errors
+    /// Every problem that was found, with file, line and help.
+    pub fn load_for(bundle: Bundle, tools: &[Typed<'_>]) -> Result<Self, LoadError> {
+        let policies = read(&bundle)?;
+        check::known(&policies, tools)?;
+        Ok(Self::of(bundle, policies))
+    }
+
+    /// Reads the policies by which somebody else decided, to decide again:
+    /// against which tools they were validated is not known, and what they
+    /// decide does not depend on it.
+    ///
+    /// # Errors
+    /// Every problem that keeps one from being read.
+    pub fn recorded(bundle: Bundle) -> Result<Self, LoadError> {
+        let policies = read(&bundle)?;
+        Ok(Self::of(bundle, policies))
+    }
+
+    fn of(bundle: Bundle, policies: Vec<Policy>) -> Self {
         let code = |policy: &Policy| Some((policy.id.clone(), policy.code?));
-        Ok(Self {
+        Self {
             codes: policies.iter().filter_map(code).collect(),
             slices: Slices::new(&policies),
             types: Types::new(),
             authorizer: Authorizer::new(),
             client: policies.iter().any(|policy| policy.mentions.client),
             continuation: policies.iter().any(|policy| policy.mentions.continuation),
+            args: policies.iter().any(|policy| policy.mentions.args),
             bundle,
             policies,
-        })
+        }
     }
 
     /// Validates these policies against the tools that there are: naming a
@@ -60,7 +88,28 @@ impl PolicySet {
     /// # Errors
     /// Every problem that was found, with file, line and help.
     pub fn check(&self, tools: &[Tool<'_>]) -> Result<(), LoadError> {
-        check::known(&self.policies, tools)
+        let tools: Vec<Typed<'_>> = tools.iter().copied().map(Typed::from).collect();
+        check::known(&self.policies, &tools)
+    }
+
+    /// Where a policy stands: its file, its line from 1, and its text.
+    #[must_use]
+    pub fn origin(&self, id: &PolicyId) -> Option<(&str, usize, &str)> {
+        let policy = self.policies.iter().find(|policy| policy.id == *id)?;
+        Some(policy.origin.shown())
+    }
+
+    /// The policies whose scope can match a call of that tool, in the order of
+    /// files and lines.
+    #[must_use]
+    pub fn applicable(&self, tool: Tool<'_>) -> Vec<&PolicyId> {
+        let id = names::action_id(tool);
+        let server = format!("{}{}", names::SERVER_GROUP, tool.server);
+        let mut groups = vec![server.as_str()];
+        groups.extend(names::groups(tool.class));
+        let policies = self.policies.iter();
+        let applicable = policies.filter(|policy| policy.applies(Some(&id), &groups));
+        applicable.map(|policy| &policy.id).collect()
     }
 
     /// Decides one request; never fails, never panics, denies by default.
@@ -132,6 +181,10 @@ impl PolicySet {
         if let Some(canonical) = request.continuation {
             let uid = store.object("continuation", canonical, self.continuation)?;
             put("continuation", uid);
+        }
+        if let (true, Some(shape)) = (self.args, request.shape) {
+            let args = values::args(shape, request.view.root().get("arguments"))?;
+            context.push(("args".to_owned(), args));
         }
         context.push(values::text("revision", request.revision));
         for (name, value) in [
@@ -307,6 +360,7 @@ mod tests {
                                     class,
                                 },
                                 view: &view,
+                                shape: None,
                                 execution_id,
                                 workflow_id: None,
                                 client: b"{}",

@@ -7,6 +7,7 @@ use cedar_policy::{Entities, Entity, EntityUid, RestrictedExpression as Expressi
 use countersign_canon::document::{Item, Kind};
 use countersign_canon::view::Cursor;
 use countersign_canon::{Document, Limits, Value, View};
+use countersign_catalog::Shape;
 
 use crate::keys::Keys;
 use crate::names::{self, Types};
@@ -113,6 +114,46 @@ impl<'a> Store<'a> {
 /// One string attribute.
 pub(crate) fn text(name: &str, value: &str) -> Member {
     (name.to_owned(), Expression::new_string(value.to_owned()))
+}
+
+/// The arguments by their shape; absent ones are an object without members. A
+/// value that does not have its type was not held against its schema.
+pub(crate) fn args(shape: &Shape, value: Option<Cursor<'_>>) -> Result<Expression, Malformed> {
+    let Some(value) = value else {
+        return match shape {
+            Shape::Object(fields) if fields.values().all(|field| !field.required) => {
+                Expression::new_record([]).map_err(|_| Malformed)
+            }
+            _ => Err(Malformed),
+        };
+    };
+    Ok(match (shape, value.value()) {
+        (Shape::Text, Value::Text(text)) => Expression::new_string(text.clone()),
+        (Shape::Boolean, Value::Boolean(value)) => Expression::new_bool(*value),
+        (Shape::Integer, Value::Integer(value)) => Expression::new_long(*value),
+        (Shape::Number, Value::Integer(value)) => number(&value.to_string())?,
+        (Shape::Number, Value::Number(lexeme)) => number(lexeme)?,
+        (Shape::Array(items), Value::Array(_)) => {
+            let items = value.children().map(|item| args(items, Some(item)));
+            Expression::new_set(items.collect::<Result<Vec<_>, _>>()?)
+        }
+        (Shape::Object(fields), Value::Object(_)) => {
+            let mut members = Vec::with_capacity(fields.len());
+            for member in value.children() {
+                let name = member.name().unwrap_or_default();
+                if let Some(field) = fields.get(name) {
+                    members.push((name.to_owned(), args(&field.shape, Some(member))?));
+                }
+            }
+            let required = fields.iter().filter(|(_, field)| field.required);
+            let mut names = required.map(|(name, _)| name);
+            if names.any(|name| !members.iter().any(|(member, _)| member == name)) {
+                return Err(Malformed);
+            }
+            Expression::new_record(members).map_err(|_| Malformed)?
+        }
+        _ => return Err(Malformed),
+    })
 }
 
 fn of_cursor(cursor: Cursor<'_>) -> Result<Expression, Malformed> {

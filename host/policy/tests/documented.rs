@@ -5,7 +5,8 @@ mod support;
 
 use std::path::Path;
 
-use countersign_policy::{PolicySet, ProblemCode, RefusalCode};
+use countersign_catalog::Shape;
+use countersign_policy::{Class, PolicySet, ProblemCode, RefusalCode, Tool, Typed};
 use support::{Call, bundle};
 
 fn page(name: &str) -> String {
@@ -48,10 +49,20 @@ fn every_policy_in_the_documentation_loads_or_is_refused_as_it_says() {
         "policies/demo/README.md",
     ] {
         for (says, text) in blocks(&page(name)) {
-            match (
-                PolicySet::load(bundle(&text)),
-                says.strip_prefix("refused "),
-            ) {
+            let read = if says == "typed" {
+                let schema = br#"{"type":"object","required":["amount"],"properties":{"amount":{"type":"number"}}}"#;
+                let shape = Shape::of_schema(schema);
+                let tool = Tool {
+                    server: "ledger",
+                    name: "transfer",
+                    class: Class::SideEffecting,
+                };
+                let shape = shape.as_ref();
+                PolicySet::load_for(bundle(&text), &[Typed { tool, shape }])
+            } else {
+                PolicySet::load(bundle(&text))
+            };
+            match (read, says.strip_prefix("refused ")) {
                 (Ok(_), None) => loaded += 1,
                 (Err(error), Some(code)) => {
                     assert_eq!(error.problems()[0].code().as_str(), code, "{text}");

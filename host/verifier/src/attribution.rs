@@ -1,7 +1,8 @@
 //! Attribution: whether what a call names had been approved by then.
 //!
-//! Two things must hold: the log says, before the call, that this policy set
-//! and this component came into force; and the verifier approves of both.
+//! Two things must hold: the log says, before the call, that this policy set,
+//! this component and this catalog came into force; and the verifier approves
+//! of the first two. What a catalog is approved for is its operator's to say.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,14 +27,14 @@ pub(crate) struct Attribution<'i> {
 struct InForce {
     policies: Option<Digest>,
     profiles: BTreeMap<String, BTreeSet<Digest>>,
-    /// What was approved for each tool, by server and tool.
-    catalog: BTreeMap<(String, String), Approved>,
+    /// What was approved of each server; none where it was withdrawn.
+    catalog: BTreeMap<String, Option<Approved>>,
 }
 
-/// A tool's description, and the server that it was approved for.
+/// The checkpoint over a server's tools, and the place it was approved for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Approved {
-    tool: Digest,
+    checkpoint: Digest,
     server: Option<Digest>,
 }
 
@@ -63,16 +64,12 @@ impl<'i> Attribution<'i> {
                 }
             }
             Kind::CatalogApproved => {
-                if let (Some(server), Some(tool), Some(approved)) =
-                    (&said.server, &said.tool, said.catalog.approved)
-                {
-                    let approved = Approved {
-                        tool: approved,
+                if let Some(server) = &said.server {
+                    let approved = said.catalog.approved.map(|checkpoint| Approved {
+                        checkpoint,
                         server: said.server_digest,
-                    };
-                    in_force
-                        .catalog
-                        .insert((server.to_string(), tool.clone()), approved);
+                    });
+                    in_force.catalog.insert(server.to_string(), approved);
                 }
             }
             _ if granted(said) => self.call(entry, place, findings),
@@ -117,20 +114,35 @@ impl<'i> Attribution<'i> {
         {
             self.strangers.insert(format!("set of policies `{digest}`"));
         }
-        let tool = said.server.as_ref().zip(said.tool.clone());
-        let tool = tool.map(|(server, tool)| (server.to_string(), tool));
-        match tool.and_then(|tool| in_force.catalog.get(&tool)) {
-            Some(approved)
-                if Some(approved.tool) == said.catalog.attributed
-                    && (approved.server.is_none() || approved.server == said.server_digest) => {}
-            Some(approved) => findings.contradict(claim, Some(place), || {
-                format!(
-                    "its tool was not taken to be as approved, `{}`",
-                    approved.tool
-                )
+        let server = said.server.as_ref();
+        let approved = server.and_then(|server| in_force.catalog.get(server.as_str()));
+        let attributed = said.catalog.attributed;
+        let named = said.catalog.approved;
+        match approved.copied().flatten() {
+            Some(approved) if named != Some(approved.checkpoint) => {
+                findings.contradict(claim, Some(place), || {
+                    format!(
+                        "it names another catalog than the approved one, `{}`",
+                        approved.checkpoint
+                    )
+                });
+            }
+            // It says itself that it went by what nobody approved.
+            Some(_) if attributed != named => findings.leave_open(claim, Some(place), || {
+                "it went by a catalog that was discovered and not approved".to_owned()
             }),
+            Some(approved)
+                if approved.server.is_none() || approved.server == said.server_digest => {}
+            Some(_) => findings.contradict(claim, Some(place), || {
+                "its tool was approved for a server at another place".to_owned()
+            }),
+            None if named.is_some() && approved.is_some() => {
+                findings.contradict(claim, Some(place), || {
+                    "what was approved of its server had been withdrawn".to_owned()
+                });
+            }
             None => findings.leave_open(claim, Some(place), || {
-                "no entry before it approves its tool's description".to_owned()
+                "no entry before it approves its server's tools".to_owned()
             }),
         }
     }

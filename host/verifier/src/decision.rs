@@ -7,8 +7,9 @@
 use std::collections::BTreeMap;
 
 use countersign_canon::Digest;
-use countersign_evidence::Draft;
+use countersign_catalog::{Offer, Shape};
 use countersign_evidence::bundle::Policy;
+use countersign_evidence::{Draft, OBSERVED};
 use countersign_policy::{
     Agent, Bundle, Class, Decision, Identity, PolicyId, PolicySet, Request, Tool,
 };
@@ -25,6 +26,8 @@ pub(crate) struct Decisions<'i> {
     /// Those of the bundle, which are read only where a decision needs them
     /// and the verifier has none of that digest.
     carried: BTreeMap<Digest, Carried>,
+    /// What was approved, by its checkpoint.
+    catalogs: BTreeMap<Digest, Offer>,
     made: u64,
 }
 
@@ -39,7 +42,7 @@ enum Carried {
 impl Carried {
     fn load(&mut self) -> Option<&PolicySet> {
         if let Self::Files(files) = self {
-            let loaded = PolicySet::load(files.clone());
+            let loaded = PolicySet::recorded(files.clone());
             *self = loaded.map_or(Self::Useless, |set| Self::Loaded(Box::new(set)));
         }
         match self {
@@ -52,7 +55,24 @@ impl Carried {
 impl<'i> Decisions<'i> {
     /// Takes the policies that a bundle carries. Those whose folder does not
     /// have their digest contradict it.
-    pub(crate) fn new(inputs: &'i Inputs, files: &[Policy], findings: &mut Findings) -> Self {
+    pub(crate) fn new(
+        inputs: &'i Inputs,
+        files: &[Policy],
+        offers: &[(Digest, Vec<u8>)],
+        findings: &mut Findings,
+    ) -> Self {
+        let mut catalogs = BTreeMap::new();
+        for (checkpoint, text) in offers {
+            let offer = Offer::from_json(text).ok();
+            match offer.filter(|offer| offer.checkpoint() == *checkpoint) {
+                Some(offer) => drop(catalogs.insert(*checkpoint, offer)),
+                None => findings.contradict(Claim::Attribution, None, || {
+                    format!(
+                        "the catalog that the bundle calls `{checkpoint}` has another checkpoint"
+                    )
+                }),
+            }
+        }
         let mut folders: BTreeMap<Digest, Vec<(String, String)>> = BTreeMap::new();
         let mut damaged = Vec::new();
         for file in files {
@@ -80,6 +100,7 @@ impl<'i> Decisions<'i> {
         Self {
             inputs,
             carried,
+            catalogs,
             made: 0,
         }
     }
@@ -92,7 +113,9 @@ impl<'i> Decisions<'i> {
             .is_some_and(|code| code.as_str() == "policy-denied");
         let claim = Claim::Decision;
         match (&said.decision, granted(said), denied) {
-            (Some(decision), true, _) if !decision.allow => {
+            (Some(decision), true, _)
+                if !decision.allow && !decision.reason.starts_with(OBSERVED) =>
+            {
                 findings.contradict(claim, Some(place), || {
                     "it was permitted and denied".to_owned()
                 });
@@ -130,7 +153,11 @@ impl<'i> Decisions<'i> {
         };
         let determining: Vec<&str> = again.determining().iter().map(PolicyId::as_str).collect();
         if decision.allow != again.allow()
-            || decision.reason != again.reason().as_str()
+            || decision
+                .reason
+                .strip_prefix(OBSERVED)
+                .unwrap_or(&decision.reason)
+                != again.reason().as_str()
             || decision.determining != determining
         {
             findings.contradict(Claim::Decision, Some(place), || {
@@ -146,8 +173,26 @@ impl<'i> Decisions<'i> {
         }
     }
 
+    /// What of the arguments had one type, by the catalog that was approved and
+    /// that the call was attributed to.
+    fn shape(&self, said: &Draft) -> Result<Option<Shape>, String> {
+        let (Some(approved), attributed) = (said.catalog.approved, said.catalog.attributed) else {
+            return Ok(None);
+        };
+        if attributed != Some(approved) {
+            return Ok(None);
+        }
+        let offer = self.catalogs.get(&approved);
+        let offer = offer.ok_or_else(|| format!("the catalog `{approved}` is not at hand"))?;
+        let tool = said.tool.as_deref().and_then(|tool| offer.tool(tool));
+        let tool = tool.ok_or_else(|| format!("the catalog `{approved}` has no such tool"))?;
+        let schema = tool.input_schema();
+        Ok(schema.as_deref().and_then(Shape::of_schema))
+    }
+
     fn decide(&mut self, said: &Draft, reading: &Reading) -> Result<Decision, String> {
         let lacks = |what: &str| format!("its decision names no {what}");
+        let shape = self.shape(said)?;
         let digest = said.policy_digest.ok_or_else(|| lacks("policies"))?;
         let set = match self.inputs.policies.get(&digest) {
             Some(set) => Some(set),
@@ -190,6 +235,7 @@ impl<'i> Decisions<'i> {
                 class,
             },
             view: &reading.meaning.view,
+            shape: shape.as_ref(),
             execution_id: reading.call.execution_id.as_deref(),
             workflow_id: reading.call.workflow_id.as_deref(),
             client,

@@ -59,7 +59,7 @@ pub fn verify_watched(
     let mut findings = Findings::default();
     let mut notes = Notes::default();
     let mut logs = Logs::new(&manifest, bundle.checkpoints(), inputs, &mut findings);
-    let mut decisions = Decisions::new(inputs, bundle.policies(), &mut findings);
+    let mut decisions = Decisions::new(inputs, bundle.policies(), bundle.catalogs(), &mut findings);
     let carried = bundle.profiles().to_vec();
     let mut chains = Chains::new(&inputs.components);
     let mut requests = Requests::new(inputs);

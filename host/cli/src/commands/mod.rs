@@ -3,11 +3,13 @@
 mod agent;
 mod audit;
 mod bind;
+mod catalog;
 mod config;
 mod executions;
 mod explain;
 mod key;
 mod ledger;
+mod policy;
 mod profile;
 mod receipt;
 mod serve;
@@ -34,6 +36,10 @@ enum Command {
     #[command(subcommand)]
     Agent(agent::Agent),
     #[command(subcommand)]
+    Catalog(catalog::Catalog),
+    #[command(subcommand)]
+    Policy(policy::Policy),
+    #[command(subcommand)]
     Executions(executions::Executions),
     #[command(subcommand)]
     Ledger(ledger::Ledger),
@@ -58,6 +64,8 @@ impl Countersign {
         match &self.command {
             Command::Serve(serve) => serve.run(),
             Command::Agent(agent) => agent.run(),
+            Command::Catalog(catalog) => catalog.run(),
+            Command::Policy(policy) => policy.run(),
             Command::Executions(executions) => executions.run(),
             Command::Ledger(ledger) => ledger.run(),
             Command::Config(config) => config.run(),

@@ -16,8 +16,9 @@ use crate::failure::{Failure, Status};
 ///
 /// Prints the address that it serves on one line, and the key that verifies
 /// its log on the next, and goes on until SIGINT or SIGTERM: then it admits
-/// nothing more, lets what runs end, settles, and signs the log. The log of
-/// the program itself goes to the standard error.
+/// nothing more, lets what runs end, settles, and signs the log. On SIGHUP it
+/// reads policies and approvals again, all or nothing. The log of the program
+/// itself goes to the standard error.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Exit status:
@@ -69,6 +70,7 @@ async fn serve(config: Config) -> Result<Status, Failure> {
     // Before anything is opened, so that no signal in between is missed.
     let mut interrupt = signal(SignalKind::interrupt()).map_err(|error| failed(&error))?;
     let mut terminate = signal(SignalKind::terminate()).map_err(|error| failed(&error))?;
+    let mut hangup = signal(SignalKind::hangup()).map_err(|error| failed(&error))?;
     let prepared = prepare(config, Environment::system())
         .await
         .map_err(|error| failed(&error))?;
@@ -81,7 +83,17 @@ async fn serve(config: Config) -> Result<Status, Failure> {
             _ = terminate.recv() => {}
         }
     };
-    Ok(match prepared.run(stop).await {
+    let reloader = prepared.reloader();
+    let reloads = tokio::spawn(async move {
+        while hangup.recv().await.is_some() {
+            if let Err(error) = reloader.reload().await {
+                tracing::error!("what was in force stays so: {error}");
+            }
+        }
+    });
+    let ended = prepared.run(stop).await;
+    reloads.abort();
+    Ok(match ended {
         Ended::Settled => Status::OK,
         Ended::Unsettled | Ended::LedgerFailed => Status::DOES_NOT_HOLD,
     })

@@ -114,7 +114,7 @@ impl Verify {
         for bundle in shipped.chain(named) {
             let bundle = bundle.map_err(|error| files::unusable(&error))?;
             inputs.approve_policies(
-                PolicySet::load(bundle).map_err(|error| files::unusable(&error))?,
+                PolicySet::recorded(bundle).map_err(|error| files::unusable(&error))?,
             );
         }
         for path in &self.request {

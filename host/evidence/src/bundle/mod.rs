@@ -46,6 +46,7 @@ pub(crate) mod limits {
     pub(crate) const PROFILE: u64 = 16 << 20;
     /// One file of a policy set, in bytes.
     pub(crate) const POLICY: u64 = 4 << 20;
+    pub(crate) const CATALOG: u64 = 64 << 20;
     /// Everything that is held in memory at once, in bytes.
     pub(crate) const HELD: u64 = 128 << 20;
     /// All members together.

@@ -166,6 +166,11 @@ fn carry<R: Read + Seek, W: Write>(
             writer.profile(&profile.id, &profile.component)?;
         }
     }
+    for (checkpoint, text) in bundle.catalogs() {
+        if named.catalogs.contains(checkpoint) {
+            writer.catalog(*checkpoint, text)?;
+        }
+    }
     for policy in bundle.policies() {
         if named.policies.contains(&policy.set) {
             writer.policy(policy.set, &policy.path, &policy.content)?;

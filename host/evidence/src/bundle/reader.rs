@@ -22,6 +22,7 @@ pub struct Bundle<R> {
     checkpoints: Vec<(String, Vec<u8>)>,
     profiles: Vec<Profile>,
     policies: Vec<Policy>,
+    catalogs: Vec<(Digest, Vec<u8>)>,
     unknown: Vec<String>,
 }
 
@@ -69,6 +70,7 @@ impl<R: Read + Seek> Bundle<R> {
             checkpoints: Vec::new(),
             profiles: Vec::new(),
             policies: Vec::new(),
+            catalogs: Vec::new(),
             unknown: Vec::new(),
         };
         let mut names = HashSet::from(["manifest.json".to_owned()]);
@@ -93,6 +95,7 @@ impl<R: Read + Seek> Bundle<R> {
             Sort::Checkpoint => limits::CHECKPOINT,
             Sort::Profile(_) => limits::PROFILE,
             Sort::Policy(..) => limits::POLICY,
+            Sort::Catalog(_) => limits::CATALOG,
         };
         held.0 += 1;
         held.1 = held.1.saturating_add(place.bytes.min(most));
@@ -116,6 +119,10 @@ impl<R: Read + Seek> Bundle<R> {
                 let path = path.to_owned();
                 let content = place.read(&mut self.file, most)?;
                 self.policies.push(Policy { set, path, content });
+            }
+            Sort::Catalog(checkpoint) => {
+                let text = place.read(&mut self.file, most)?;
+                self.catalogs.push((checkpoint, text));
             }
             Sort::Entries | Sort::Proofs | Sort::Salts | Sort::Unknown => {
                 self.unknown.push(place.name);
@@ -146,6 +153,12 @@ impl<R: Read + Seek> Bundle<R> {
     #[must_use]
     pub fn policies(&self) -> &[Policy] {
         &self.policies
+    }
+
+    /// What was approved, as texts, each with the checkpoint that its name says.
+    #[must_use]
+    pub fn catalogs(&self) -> &[(Digest, Vec<u8>)] {
+        &self.catalogs
     }
 
     /// Names of members that this version does not know; they were not read.
@@ -191,6 +204,7 @@ enum Sort<'n> {
     Checkpoint,
     Profile(ProfileId),
     Policy(Digest, &'n str),
+    Catalog(Digest),
     Unknown,
 }
 
@@ -207,6 +221,11 @@ fn sort(name: &str) -> Sort<'_> {
         Some(("profiles", rest)) => {
             let id = rest.strip_suffix(".wasm").and_then(|id| id.parse().ok());
             id.map_or(Sort::Unknown, Sort::Profile)
+        }
+        Some(("catalogs", rest)) => {
+            let hex = rest.strip_suffix(".json");
+            let checkpoint = hex.and_then(|hex| format!("sha256:{hex}").parse().ok());
+            checkpoint.map_or(Sort::Unknown, Sort::Catalog)
         }
         Some(("policies", rest)) => {
             let parts = rest.split_once('/');

@@ -7,7 +7,7 @@ use countersign_canon::{Digest, ProfileId};
 
 use super::container::{self, BundleError};
 use super::{Consistency, Manifest, Opening, Proof};
-use crate::Entry;
+use crate::{Entry, Kind};
 
 /// A chunk is written when it has grown to this many bytes; well below the
 /// limit, so that one more line never goes over it.
@@ -32,6 +32,8 @@ pub struct Named {
     pub profiles: BTreeSet<(String, Digest)>,
     /// Digests of sets of policies.
     pub policies: BTreeSet<Digest>,
+    /// Checkpoints of approved catalogs.
+    pub catalogs: BTreeSet<Digest>,
 }
 
 #[derive(Debug)]
@@ -99,6 +101,9 @@ impl<W: Write> Writer<W> {
             self.named.profiles.insert((profile.clone(), component));
         }
         self.named.policies.extend(said.policy_digest);
+        if said.kind != Kind::CatalogDrift {
+            self.named.catalogs.extend(said.catalog.approved);
+        }
         self.entries.line(&mut self.out, entry.bytes())
     }
 
@@ -161,6 +166,15 @@ impl<W: Write> Writer<W> {
     pub fn policy(&mut self, set: Digest, path: &str, content: &[u8]) -> Result<(), BundleError> {
         let hex = set.as_str().trim_start_matches("sha256:").to_owned();
         container::write(&mut self.out, &format!("policies/{hex}/{path}"), content)
+    }
+
+    /// Adds what was approved under that checkpoint.
+    ///
+    /// # Errors
+    /// What `out` reports.
+    pub fn catalog(&mut self, checkpoint: Digest, text: &[u8]) -> Result<(), BundleError> {
+        let hex = checkpoint.as_str().trim_start_matches("sha256:").to_owned();
+        container::write(&mut self.out, &format!("catalogs/{hex}.json"), text)
     }
 
     /// What the entries written so far name.

@@ -14,7 +14,10 @@ use rustls::pki_types::pem::PemObject as _;
 
 use super::identity::{Around, identity};
 use super::store::store;
-use super::{Answers, Config, ConfigError, Limits, Profiles, Required, Secret, Server, Store};
+use super::{
+    Answers, Catalog, Config, ConfigError, Enforcement, Limits, OnDrift, Profiles, Required,
+    Secret, Server, Store,
+};
 use super::{Telemetry, Tls, Traces, Transport, file};
 
 pub(super) type Checked<T> = Result<T, ConfigError>;
@@ -54,6 +57,11 @@ pub(super) fn config(file: file::File, folder: &Path) -> Checked<Config> {
         telemetry: telemetry(file.telemetry, folder)?,
         store,
         policies: file.policy.folder.map(|path| folder.join(path)),
+        enforcement: match file.policy.enforcement {
+            file::Enforcement::Enforce => Enforcement::Enforce,
+            file::Enforcement::Observe => Enforcement::Observe,
+        },
+        catalog: catalog(&file.catalog, folder)?,
         profiles: profiles(file.profile, folder)?,
         required: match file.executions.required {
             file::Required::Never => Required::Never,
@@ -93,6 +101,32 @@ fn telemetry(given: file::Telemetry, folder: &Path) -> Checked<Telemetry> {
     Ok(Telemetry {
         listen: listen.transpose()?,
         traces,
+    })
+}
+
+/// The shortest time between two polls.
+const SHORTEST_POLL_MS: u64 = 100;
+
+fn catalog(given: &file::Catalog, folder: &Path) -> Checked<Catalog> {
+    if given.file.is_none() && given.on_drift.is_some() {
+        return Err(
+            ConfigError::new("`catalog.on_drift` means nothing without `catalog.file`")
+                .help("name the file that `countersign catalog approve` writes"),
+        );
+    }
+    let poll_ms = given.poll_ms.unwrap_or(30_000);
+    if poll_ms < SHORTEST_POLL_MS {
+        return Err(ConfigError::new(format!(
+            "`catalog.poll_ms` is less than {SHORTEST_POLL_MS}"
+        )));
+    }
+    Ok(Catalog {
+        lock: given.file.as_ref().map(|path| folder.join(path)),
+        on_drift: match given.on_drift {
+            None | Some(file::OnDrift::Refuse) => OnDrift::Refuse,
+            Some(file::OnDrift::Record) => OnDrift::Record,
+        },
+        poll: Duration::from_millis(poll_ms),
     })
 }
 

@@ -33,6 +33,8 @@ pub(super) struct File {
     #[serde(default)]
     pub(super) policy: Policy,
     #[serde(default)]
+    pub(super) catalog: Catalog,
+    #[serde(default)]
     pub(super) profile: Profile,
     #[serde(default)]
     pub(super) executions: Executions,
@@ -277,6 +279,35 @@ pub(super) enum Kind {
 pub(super) struct Policy {
     /// The folder of policies; without it the shipped ones decide.
     pub(super) folder: Option<PathBuf>,
+    /// Whether a denial is carried out, or only recorded.
+    #[serde(default)]
+    pub(super) enforcement: Enforcement,
+}
+
+#[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Enforcement {
+    #[default]
+    Enforce,
+    Observe,
+}
+
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Catalog {
+    /// The lock; without it tools are taken as they are discovered.
+    pub(super) file: Option<PathBuf>,
+    /// What becomes of a call to a tool that is not what was approved.
+    pub(super) on_drift: Option<OnDrift>,
+    /// How often a server in use is asked for its tools; at least 100.
+    pub(super) poll_ms: Option<u64>,
+}
+
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum OnDrift {
+    Refuse,
+    Record,
 }
 
 #[derive(Default, Deserialize, JsonSchema)]

@@ -47,6 +47,10 @@ pub struct Config {
     pub store: Store,
     /// The folder of policies; without it the shipped ones decide.
     pub policies: Option<PathBuf>,
+    /// Whether a denial is carried out, or only recorded.
+    pub enforcement: Enforcement,
+    /// What the servers' tools are held against.
+    pub catalog: Catalog,
     /// The profiles.
     pub profiles: Profiles,
     /// Which calls need an `execution_id`.
@@ -209,6 +213,38 @@ pub enum UrlFrom {
     File(PathBuf),
     /// A variable of the environment.
     Variable(String),
+}
+
+/// What becomes of a call that policy denies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Enforcement {
+    /// It is refused.
+    #[default]
+    Enforce,
+    /// It goes on, and its entry says that it would have been refused.
+    Observe,
+}
+
+/// What the servers' tools are held against.
+#[derive(Clone, Debug)]
+pub struct Catalog {
+    /// The lock: what was approved. Without one, tools are taken as they are
+    /// discovered, and nothing is held against anything.
+    pub lock: Option<PathBuf>,
+    /// What becomes of a call to a tool that is not what was approved.
+    pub on_drift: OnDrift,
+    /// How often a server that is in use is asked for its tools.
+    pub poll: Duration,
+}
+
+/// What becomes of a call to a tool that is not what was approved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnDrift {
+    /// It is refused.
+    #[default]
+    Refuse,
+    /// It goes on, and the evidence shows the drift.
+    Record,
 }
 
 /// The profiles that are loaded.

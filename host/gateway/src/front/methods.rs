@@ -85,12 +85,19 @@ async fn list(
     }
     let listing = gateway
         .tools(&arrival.server, &arrival.agent, Need::List)
-        .await
-        .map_err(|_| Problem::new(ErrorCode::UpstreamUnavailable))?;
-    let tools = listing
-        .tools()
-        .iter()
-        .map(|tool| tool.description.as_slice());
+        .await;
+    // What is approved is shown, whether or not the server can be asked.
+    let shown = gateway
+        .decisions
+        .current()
+        .approved
+        .shown(arrival.server.name.as_str());
+    let shown = match (shown, listing) {
+        (Some(approved), _) => approved,
+        (None, Ok(listing)) => listing.tools().to_vec(),
+        (None, Err(_)) => return Err(Problem::new(ErrorCode::UpstreamUnavailable).into()),
+    };
+    let tools = shown.iter().map(|tool| tool.description.as_slice());
     Ok(server::tools(revision, tools))
 }
 

@@ -225,6 +225,52 @@ pub struct AcceptRollback {
     pub evidence: Option<String>,
 }
 
+/// `/v1/catalog/discover`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Discover {
+    /// Only this server.
+    #[serde(default)]
+    pub server: Option<String>,
+}
+
+/// What servers offer now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Discovered {
+    /// Each server.
+    pub servers: Vec<Offered>,
+}
+
+/// What one server offers now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Offered {
+    /// The server.
+    pub server: String,
+    /// Its offer, as canonical text.
+    pub offer: Option<String>,
+    /// The stable code of why it could not be read.
+    pub error: Option<String>,
+}
+
+/// `/v1/catalog/approve`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Approve {
+    /// The offers that are approved, as canonical texts.
+    pub offers: Vec<String>,
+    /// Why, in the operator's words; 1 to 4,096 bytes.
+    pub reason: String,
+}
+
+/// What came into force.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reloaded {
+    /// The digest of the policies.
+    pub policies: String,
+    /// The servers whose approval changed.
+    pub servers: Vec<String>,
+}
+
 /// Why something was not done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message} ({code})")]
@@ -238,6 +284,16 @@ pub struct Refused {
 impl Refused {
     /// The code of a question that cannot be read.
     pub const CODE: &'static str = "operator-request";
+
+    /// The code of policies and approvals that do not come into force.
+    pub const RELOAD: &'static str = "reload-refused";
+
+    pub(super) fn reload(what: impl fmt::Display) -> Self {
+        Self {
+            code: Self::RELOAD.to_owned(),
+            message: what.to_string(),
+        }
+    }
 
     pub(super) fn malformed(what: impl fmt::Display) -> Self {
         Self {

@@ -15,6 +15,7 @@ use tokio::net::UnixStream;
 
 use super::api::Refused;
 use super::{SOCKET, to_text};
+use crate::config::Store;
 use crate::export::{ExportError, Wanted};
 
 /// The longest answer that is read whole, in bytes.
@@ -69,11 +70,21 @@ pub fn export(folder: &Path, wanted: &Wanted, out: &mut dyn Write) -> Result<(),
     })
 }
 
-pub(super) fn runtime() -> Result<tokio::runtime::Runtime, OperatorError> {
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, OperatorError> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| OperatorError::Broken(error.to_string()))
+}
+
+/// Asks the gateway that runs on a store one question. Blocks.
+pub(crate) fn ask_running<Q: Serialize, A: DeserializeOwned>(
+    store: &Store,
+    path: &str,
+    question: &Q,
+) -> Result<A, OperatorError> {
+    let socket = store.operator.join(SOCKET);
+    runtime()?.block_on(ask(&socket, path, question))
 }
 
 /// Asks one question, and reads the whole answer.

@@ -81,7 +81,7 @@ impl Desk {
         let first = first.unwrap_or_default();
         let (place, epochs) = self.ledger.accept_rollback(draft, first).await?;
         if let Some(gateway) = &self.gateway {
-            gateway.decisions.adopt(epochs);
+            gateway.decisions.adopt(epochs).await;
         }
         Ok((&place).into())
     }
@@ -218,7 +218,11 @@ impl Desk {
         Ok(draft)
     }
 
-    fn resolution(&self, reason: &str, evidence: Option<&str>) -> Result<Resolution, Refused> {
+    pub(super) fn resolution(
+        &self,
+        reason: &str,
+        evidence: Option<&str>,
+    ) -> Result<Resolution, Refused> {
         let reason = reason.trim();
         if reason.is_empty() || reason.len() > MOST_REASON {
             return Err(Refused::malformed(format!(

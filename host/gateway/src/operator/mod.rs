@@ -7,6 +7,7 @@
 //! its store. A selection of entries travels as lines of text.
 
 pub mod api;
+mod catalogs;
 mod client;
 mod desk;
 mod office;
@@ -18,6 +19,7 @@ use countersign_ledger::Selection;
 use crate::export::Wanted;
 
 pub use client::{OperatorError, export};
+pub(crate) use client::{ask_running, runtime};
 pub use office::Office;
 pub(crate) use server::{Listening, serve};
 

@@ -4,10 +4,10 @@
 use std::path::PathBuf;
 
 use super::api::{
-    Abandon, AcceptRollback, BackedUp, Backup, Explained, List, Listed, Place, Resolve, Row, Shown,
-    Status, Which,
+    Abandon, AcceptRollback, BackedUp, Backup, Explained, List, Listed, Place, Reloaded, Resolve,
+    Row, Shown, Status, Which,
 };
-use super::client::{OperatorError, ask, reach, runtime};
+use super::client::{OperatorError, ask, ask_running, reach, runtime};
 use super::desk::Desk;
 use super::{SOCKET, by_uid};
 use crate::config::Store;
@@ -102,6 +102,14 @@ impl Office {
                 .stop()
                 .map_err(|error| OperatorError::Refused(error.into())),
         }
+    }
+
+    /// Makes a running gateway read policies and approvals again.
+    ///
+    /// # Errors
+    /// [`OperatorError`]; also where no gateway runs.
+    pub fn reload(store: &Store) -> Result<Reloaded, OperatorError> {
+        ask_running(store, "/v1/reload", &())
     }
 
     questions! {

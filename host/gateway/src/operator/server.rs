@@ -22,7 +22,9 @@ use thiserror::Error;
 use tokio::net::UnixListener;
 use tokio::sync::{mpsc, watch};
 
-use super::api::{Abandon, AcceptRollback, Backup, List, Refused, Resolve, Which};
+use super::api::{
+    Abandon, AcceptRollback, Approve, Backup, Discover, List, Refused, Resolve, Which,
+};
 use super::desk::Desk;
 use super::{SOCKET, by_uid, from_text};
 use crate::environment::Environment;
@@ -188,6 +190,9 @@ questions! {
     "/v1/executions/explain" Which => explain,
     "/v1/executions/resolve" Resolve => resolve,
     "/v1/executions/abandon" Abandon => abandon,
+    "/v1/catalog/discover" Discover => discover,
+    "/v1/catalog/approve" Approve => approve,
+    "/v1/reload" () => reload,
 }
 
 fn router(serving: Serving) -> Router {
@@ -227,7 +232,7 @@ fn tell<A: Serialize>(answer: Result<A, Refused>) -> Response {
 
 fn refusal(error: Refused) -> Response {
     let status = match error.code.as_str() {
-        Refused::CODE => StatusCode::BAD_REQUEST,
+        Refused::CODE | Refused::RELOAD => StatusCode::BAD_REQUEST,
         "execution-unknown" => StatusCode::NOT_FOUND,
         "execution-state" | "execution-fenced" | "ledger-not-rolled-back" | "ledger-backup" => {
             StatusCode::CONFLICT

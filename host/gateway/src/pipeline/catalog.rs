@@ -1,28 +1,35 @@
 //! Whether the upstream offers the tool, and what it says of it.
 
-use std::sync::Arc;
-
+use countersign_catalog::Shape;
+use countersign_evidence as evidence;
 use countersign_mcp::mirror::{self, NoForm};
-use countersign_mcp::tools::Tool;
 use countersign_mcp::{ErrorCode, Problem, conformity};
-use countersign_policy::{Class, Hints};
+use countersign_policy::Class;
 
 use super::attempt::Attempt;
 use crate::catalog::Need;
+use crate::catalog::approved::{self, Held, Unheld};
 use crate::config::Required;
-use crate::state::Gateway;
+use crate::state::{Basis, Gateway};
 
 /// A tool that the upstream offers. Made by [`offered`] alone.
 #[derive(Debug)]
 pub(crate) struct Offered {
-    tool: Arc<Tool>,
+    held: Held,
+    digests: evidence::Catalog,
     class: Class,
     mirrored: Vec<(String, Option<String>)>,
 }
 
 impl Offered {
-    pub(crate) fn tool(&self) -> &Tool {
-        &self.tool
+    /// What of its arguments has one type, by what was approved.
+    pub(crate) fn shape(&self) -> Option<&Shape> {
+        self.held.approved.as_ref().and_then(|ready| ready.shape())
+    }
+
+    /// As it was discovered, approved, and taken to be.
+    pub(crate) fn digests(&self) -> evidence::Catalog {
+        self.digests
     }
 
     pub(crate) fn class(&self) -> Class {
@@ -35,13 +42,35 @@ impl Offered {
     }
 }
 
-/// Finds the tool, with the upstream ready to be spoken to.
+/// Why a call does not get so far, and which digests were met.
+#[derive(Debug)]
+pub(crate) struct NotOffered {
+    pub(crate) problem: Problem,
+    pub(crate) digests: evidence::Catalog,
+}
+
+impl From<Problem> for Box<NotOffered> {
+    fn from(problem: Problem) -> Self {
+        Self::new(NotOffered {
+            problem,
+            digests: evidence::Catalog::default(),
+        })
+    }
+}
+
+/// Finds the tool, with the upstream ready to be spoken to, and holds the
+/// arguments against its schema.
 ///
 /// # Errors
-/// `upstream-unavailable`, `unknown-tool`, `header-mismatch` where an argument
-/// and the header that mirrors it differ, `execution-id-required` by
-/// configuration.
-pub(crate) async fn offered(gateway: &Gateway, attempt: &Attempt) -> Result<Offered, Box<Problem>> {
+/// `upstream-unavailable`, `unknown-tool`, `tool-not-approved`,
+/// `catalog-drift`, `header-mismatch` where an argument and the header that
+/// mirrors it differ, `execution-id-required` by configuration,
+/// `arguments-invalid`.
+pub(crate) async fn offered(
+    gateway: &Gateway,
+    basis: &Basis,
+    attempt: &Attempt,
+) -> Result<Offered, Box<NotOffered>> {
     let Attempt { arrival, bound, .. } = attempt;
     let name = &bound.interpreted.tool;
     let unavailable = |_| Problem::new(ErrorCode::UpstreamUnavailable);
@@ -55,14 +84,21 @@ pub(crate) async fn offered(gateway: &Gateway, attempt: &Attempt) -> Result<Offe
         .tools(&arrival.server, &arrival.agent, Need::Tool(name))
         .await
         .map_err(unavailable)?;
-    let tool = listing
-        .tool(name)
-        .ok_or_else(|| Problem::new(ErrorCode::UnknownTool))?;
-    let hints = Hints {
-        read_only: tool.annotations.read_only,
-        destructive: tool.annotations.destructive,
-    };
-    let class = Class::of(hints);
+    let server = arrival.server.name.as_str();
+    let held = basis
+        .approved
+        .held(server, arrival.server.digest, name, &listing);
+    let digests = basis.approved.digests(server, &listing, held.as_ref().ok());
+    let refused = |problem| Box::new(NotOffered { problem, digests });
+    let held = held.map_err(|unheld| {
+        refused(Problem::new(match unheld {
+            Unheld::Unknown => ErrorCode::UnknownTool,
+            Unheld::NotApproved => ErrorCode::ToolNotApproved,
+            Unheld::Drifted => ErrorCode::CatalogDrift,
+        }))
+    })?;
+    let tool = &held.tool;
+    let class = approved::class(tool);
     let mut declared = Vec::with_capacity(tool.mirrored.len());
     for (header, argument) in &tool.mirrored {
         let value = mirror::value(&bound.interpreted.view, argument)
@@ -79,10 +115,18 @@ pub(crate) async fn offered(gateway: &Gateway, attempt: &Attempt) -> Result<Offe
         Required::Always => true,
     };
     if required && attempt.execution_id.is_none() {
-        return Err(Problem::new(ErrorCode::ExecutionIdRequired).into());
+        return Err(refused(Problem::new(ErrorCode::ExecutionIdRequired)));
+    }
+    if let Some(ready) = &held.approved
+        && let Err(misfit) = ready.schema().check(&bound.interpreted.view)
+    {
+        let mut problem = Problem::new(ErrorCode::ArgumentsInvalid);
+        problem.misfit = Some((misfit.pointer, misfit.keyword));
+        return Err(refused(problem));
     }
     Ok(Offered {
-        tool: Arc::clone(tool),
+        held,
+        digests,
         class,
         mirrored: declared,
     })

@@ -3,11 +3,12 @@
 use countersign_evidence::{self as evidence, Draft, PolicyInputs};
 use countersign_ledger::Epochs;
 use countersign_mcp::ErrorCode;
-use countersign_policy::{Agent, Decision, Identity, PolicySet, RefusalCode, Request, Tool};
+use countersign_policy::{Agent, Decision, Identity, RefusalCode, Request, Tool};
 
 use super::attempt::Attempt;
 use super::catalog::Offered;
 use super::classify::Classified;
+use crate::config::Enforcement;
 use crate::state::Basis;
 
 /// Policy allows this attempt, under these epochs. Made by [`decide`] alone,
@@ -59,6 +60,7 @@ pub(crate) fn decide(
             class: offered.class(),
         },
         view: &attempt.bound.interpreted.view,
+        shape: offered.shape(),
         execution_id: attempt
             .execution_id
             .as_ref()
@@ -76,8 +78,9 @@ pub(crate) fn decide(
         revision: attempt.revision.as_str(),
     };
     let decision = basis.policies.decide(&request);
-    let draft = recorded(attempt, offered, &decision, &basis.policies);
-    match decision.code() {
+    let observed = basis.enforcement == Enforcement::Observe;
+    let draft = recorded(attempt, offered, &decision, basis);
+    match decision.code().filter(|_| !observed) {
         None => Ok(Permit {
             classified,
             draft,
@@ -93,12 +96,7 @@ pub(crate) fn decide(
     }
 }
 
-fn recorded(
-    attempt: &Attempt,
-    offered: &Offered,
-    decision: &Decision,
-    policies: &PolicySet,
-) -> Draft {
+fn recorded(attempt: &Attempt, offered: &Offered, decision: &Decision, basis: &Basis) -> Draft {
     let mut draft = attempt.draft();
     draft.decision = Some(evidence::Decision {
         allow: decision.allow(),
@@ -107,7 +105,12 @@ fn recorded(
             .iter()
             .map(ToString::to_string)
             .collect(),
-        reason: decision.reason().as_str().to_owned(),
+        reason: match basis.enforcement {
+            Enforcement::Observe if !decision.allow() => {
+                format!("{}{}", evidence::OBSERVED, decision.reason())
+            }
+            Enforcement::Enforce | Enforcement::Observe => decision.reason().to_string(),
+        },
     });
     draft.policy_inputs = Some(PolicyInputs {
         class: offered.class().as_str().to_owned(),
@@ -115,8 +118,7 @@ fn recorded(
         proof_key: attempt.arrival.facts.proof_key.clone(),
     });
     draft.evaluator = Some(decision.evaluator().to_owned());
-    draft.policy_digest = Some(policies.digest());
-    draft.catalog.discovered = Some(offered.tool().digest);
-    draft.catalog.attributed = Some(offered.tool().digest);
+    draft.policy_digest = Some(basis.policies.digest());
+    draft.catalog = offered.digests();
     draft
 }

@@ -91,9 +91,15 @@ async fn once(
         return refusing.by_classification(attempt, &classified).await;
     }
     let stage = clock.stage(Stage::Catalog);
-    let offered = match catalog::offered(gateway, attempt).await {
+    let offered = match catalog::offered(gateway, &basis, attempt).await {
         Ok(offered) => offered,
-        Err(problem) => return refusing.by(attempt, &classified, *problem).await,
+        Err(not) => {
+            let mut draft = attempt.draft();
+            draft.catalog = not.digests;
+            return refusing
+                .with(attempt, &classified, draft, not.problem)
+                .await;
+        }
     };
     drop(stage);
     let stage = clock.stage(Stage::Decide);

@@ -45,7 +45,7 @@ pub(super) async fn reserve(
             gateway, attempt, *refused, None,
         ))),
         Ok(Verdict::DecideAgain(again)) => {
-            gateway.decisions.adopt(again.epochs);
+            gateway.decisions.adopt(again.epochs).await;
             Err(DecideAgain)
         }
         Err(error) => Ok(Outcome::Refused(unrecorded(gateway, attempt, &error))),

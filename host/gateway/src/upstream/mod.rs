@@ -52,6 +52,7 @@ enum Kind {
 pub(crate) struct Signals {
     /// Set where the upstream said that its list of tools has changed.
     pub(crate) tools_changed: Arc<AtomicBool>,
+    greeted: Arc<AtomicBool>,
     /// True once what still runs must end.
     pub(crate) hurry: watch::Receiver<bool>,
 }
@@ -164,6 +165,7 @@ impl Upstream {
     ) -> Result<Self, rustls::Error> {
         let signals = Signals {
             tools_changed: Arc::default(),
+            greeted: Arc::default(),
             hurry,
         };
         let kind = match &server.transport {
@@ -213,6 +215,11 @@ impl Upstream {
     #[must_use]
     pub(crate) fn revision(&self) -> Revision {
         self.revision
+    }
+
+    /// Whether the list of tools may have changed; asking does not reset it.
+    pub(crate) fn tools_may_have_changed(&self) -> bool {
+        self.signals.tools_changed.load(Ordering::SeqCst)
     }
 
     /// Whether the list of tools is known to have changed; asking resets it.
@@ -322,6 +329,16 @@ impl Upstream {
         match &self.kind {
             Kind::Http(http) => http.close().await,
             Kind::Stdio(stdio) => stdio.close().await,
+        }
+    }
+}
+
+impl Signals {
+    /// Notes that a session or a process was greeted. Every one after the
+    /// first may offer other tools.
+    pub(crate) fn greeted(&self) {
+        if self.greeted.swap(true, Ordering::SeqCst) {
+            self.tools_changed.store(true, Ordering::SeqCst);
         }
     }
 }

@@ -17,7 +17,7 @@ use std::path::Path;
 
 use countersign_gateway::config::Config;
 use countersign_gateway::environment::Environment;
-use countersign_gateway::{Ended, prepare};
+use countersign_gateway::{Ended, Reloader, prepare};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -33,6 +33,7 @@ pub struct Gateway {
     /// Where numbers and health are asked for, if anywhere.
     pub telemetry: Option<SocketAddr>,
     pub folder: tempfile::TempDir,
+    pub reloader: Reloader,
     stop: Option<oneshot::Sender<()>>,
     run: JoinHandle<Ended>,
 }
@@ -69,6 +70,7 @@ impl Gateway {
         let prepared = prepare(config, environment).await.unwrap();
         let address = prepared.address();
         let telemetry = prepared.telemetry();
+        let reloader = prepared.reloader();
         let (stop, stopped) = oneshot::channel::<()>();
         let run = tokio::spawn(prepared.run(async move {
             let _ = stopped.await;
@@ -77,6 +79,7 @@ impl Gateway {
             address,
             telemetry,
             folder,
+            reloader,
             stop: Some(stop),
             run,
         }

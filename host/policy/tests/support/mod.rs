@@ -111,6 +111,7 @@ impl Call {
                 class: self.class,
             },
             view: &self.view,
+            shape: None,
             execution_id: self.execution_id.as_deref(),
             workflow_id: self.workflow_id.as_deref(),
             client: self.client.as_bytes(),

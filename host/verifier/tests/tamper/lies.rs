@@ -73,7 +73,10 @@ pub fn plausible(name: &str) -> Vec<Value> {
             vec![d("lie")]
         }
         "call_id" | "session_id" | "execution_id" | "workflow_id" | "server" => vec![json!("lie")],
-        "catalog" => vec![json!({"approved": null, "attributed": d("lie"), "discovered": null})],
+        "catalog" => vec![
+            json!({"approved": null, "attributed": d("lie"), "discovered": null}),
+            json!({"approved": d("lie"), "attributed": d("lie"), "discovered": null}),
+        ],
         "classification" => vec![
             json!({"difference": [], "outcome": null, "verdict": "fresh"}),
             json!({"difference": [], "outcome": null, "verdict": "in-flight"}),

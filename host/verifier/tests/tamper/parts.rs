@@ -8,7 +8,7 @@ use countersign_verifier::{Claim, Level, Status, Verdict};
 
 use crate::lies::values;
 use crate::table::{Table, rewrite};
-use crate::world::{Export, World, key};
+use crate::world::{Export, World, digest, key};
 
 #[test]
 fn whoever_has_not_the_key_exchanges_no_signed_head_component_or_policy() {
@@ -113,6 +113,40 @@ fn an_approved_tool_that_was_exchanged_contradicts_attribution() {
     let row = "signed: swap the approved catalog";
     let report = table.check(row, &rewrite(&export, all), &world.inputs());
     assert_eq!(report.status(Claim::Attribution), Status::Contradicted);
+    // Nothing that was approved: then nobody can say by what the calls went.
+    let mut all = values(&export.lines);
+    let dropped = all.iter().position(|e| e["kind"] == "catalog-approved");
+    all[dropped.unwrap()]["kind"] = "discovery".into();
+    let row = "signed: drop the approval";
+    let report = table.check(row, &rewrite(&export, all), &world.inputs());
+    assert_ne!(report.status(Claim::Attribution), Status::Verified);
+    // The catalog itself, in the bundle: exchanged, edited, or left out.
+    let other = countersign_catalog::Offer::new("ledger", digest("server"), []);
+    let honest = crate::world::catalog();
+    let edited = String::from_utf8(honest.to_json()).unwrap();
+    let edited = edited.replace("\"object\"", "\"array\"").into_bytes();
+    for (row, catalogs, status) in [
+        (
+            "swap the catalog",
+            vec![(honest.checkpoint(), other.to_json())],
+            Status::Contradicted,
+        ),
+        (
+            "edit the catalog",
+            vec![(honest.checkpoint(), edited)],
+            Status::Contradicted,
+        ),
+        ("leave the catalog out", Vec::new(), Status::Verified),
+    ] {
+        let mut export = export.clone();
+        export.catalogs = catalogs;
+        let report = table.check(row, &export, &world.inputs());
+        assert_eq!(report.status(Claim::Attribution), status, "{row}");
+        if status == Status::Verified {
+            // What a decision rested on is not at hand any more.
+            assert_eq!(report.status(Claim::Decision), Status::NotEstablished);
+        }
+    }
 }
 
 #[test]

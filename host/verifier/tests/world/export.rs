@@ -24,6 +24,7 @@ pub struct Export {
     pub component: Vec<u8>,
     pub policies: Vec<(String, Vec<u8>)>,
     pub policy_digest: Digest,
+    pub catalogs: Vec<(Digest, Vec<u8>)>,
     pub filter: Option<Filter>,
     /// The other logs of the fleet.
     pub others: Vec<LogExtent>,
@@ -50,6 +51,7 @@ impl Export {
                 .map(|f| (f.name.to_string(), f.text.as_bytes().to_vec()))
                 .collect(),
             policy_digest: world.policies.digest(),
+            catalogs: vec![(super::catalog().checkpoint(), super::catalog().to_json())],
             filter: None,
             others: world.others.values().map(extent).collect(),
             proofs: Vec::new(),
@@ -84,6 +86,9 @@ impl Export {
         writer
             .profile(&PROFILE.parse().unwrap(), &self.component)
             .unwrap();
+        for (checkpoint, text) in &self.catalogs {
+            writer.catalog(*checkpoint, text).unwrap();
+        }
         for (path, content) in &self.policies {
             writer.policy(self.policy_digest, path, content).unwrap();
         }

@@ -74,6 +74,16 @@ pub struct World {
     calls: u32,
 }
 
+/// What was approved of the server that everything calls.
+pub fn catalog() -> countersign_catalog::Offer {
+    let tools = [
+        r#"{"name":"transfér","inputSchema":{"type":"object"}}"#,
+        r#"{"name":"balance","inputSchema":{"type":"object"}}"#,
+    ];
+    let tools = tools.map(|text| countersign_catalog::Descriptor::read(text.as_bytes()).unwrap());
+    countersign_catalog::Offer::new("ledger", digest("server"), tools)
+}
+
 impl World {
     pub fn new() -> Self {
         Self::of(COMPONENT)
@@ -113,14 +123,11 @@ impl World {
         policies.policy_digest = Some(self.policies.digest());
         policies.evaluator = Some(PolicySet::evaluator().into());
         self.append(policies, None);
-        for tool in ["transfér", "balance"] {
-            let mut approved = self.draft(Kind::CatalogApproved);
-            approved.server = "ledger".parse().ok();
-            approved.server_digest = Some(digest("server"));
-            approved.tool = Some(tool.into());
-            approved.catalog.approved = Some(digest(tool));
-            self.append(approved, None);
-        }
+        let mut approved = self.draft(Kind::CatalogApproved);
+        approved.server = "ledger".parse().ok();
+        approved.server_digest = Some(digest("server"));
+        approved.catalog.approved = Some(catalog().checkpoint());
+        self.append(approved, None);
     }
 
     /// Goes on at another replica, which writes a log of its own.
@@ -244,6 +251,7 @@ impl World {
                 class: asked.class.parse().unwrap(),
             },
             view: &meaning.view,
+            shape: None,
             execution_id: call.execution_id.as_deref(),
             workflow_id: call.workflow_id.as_deref(),
             client: &call.client,
@@ -269,7 +277,10 @@ impl World {
         });
         draft.evaluator = Some(PolicySet::evaluator().into());
         draft.policy_digest = Some(self.policies.digest());
-        draft.catalog.attributed = Some(digest(&meaning.tool));
+        let checkpoint = Some(catalog().checkpoint());
+        draft.catalog.discovered = checkpoint;
+        draft.catalog.approved = checkpoint;
+        draft.catalog.attributed = checkpoint;
         draft
     }
 

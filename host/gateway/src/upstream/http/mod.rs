@@ -79,6 +79,7 @@ impl Http {
         } else {
             Session::without(revision)
         });
+        self.signals.greeted();
         *slot = Some(session.clone());
         Ok(session)
     }

@@ -72,6 +72,7 @@ impl Stdio {
         if revision.has_sessions() {
             greet(&process, revision).await?;
         }
+        self.signals.greeted();
         *slot = Some(Arc::clone(&process));
         Ok(process)
     }

@@ -1,35 +1,42 @@
 //! The tools that one upstream offers, as they were discovered last.
 //!
 //! Discovered at first use, again where the upstream says that its list has
-//! changed, where a call names a tool that is not on it, and for `tools/list`
-//! when the list is older than half a minute. A list that could not be read
-//! whole replaces nothing.
+//! changed or was greeted anew, where a call names a tool that is not on it,
+//! and on a poll. A list that could not be read whole replaces nothing.
+//! `discover` asks the upstream, [`approved`] is what the list is held against,
+//! [`office`] serves the operator who approves.
+
+pub(crate) mod approved;
+mod discover;
+pub mod office;
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use countersign_canon::Digest;
+use countersign_catalog::{Descriptor, Offer};
 use countersign_evidence::Agent;
-use countersign_mcp::tools::{Page, Tool, page};
-use countersign_mcp::{Revision, envelope, json::Object};
+use countersign_mcp::tools::Tool;
 
-use crate::delivery::Cancel;
-use crate::upstream::{Answer, Exchange, IDENTITY, Reason, Request, Upstream};
+use crate::upstream::{Reason, Upstream};
+use discover::discover;
 
 /// `tools/list` asks again after this long.
 const FRESH: Duration = Duration::from_secs(30);
 /// An unknown tool makes the gateway ask again at most this often.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// A list has at most this many pages.
-const MOST_PAGES: usize = 1_000;
-/// And at most this many tools.
-const MOST_TOOLS: usize = 10_000;
 
 /// One upstream's tools.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Catalog {
+    /// The server's name and the digest of where it is.
+    place: (String, Digest),
+    /// How old a list may be that a poll finds.
+    poll: Duration,
     current: RwLock<Option<Arc<Listing>>>,
+    /// Who asked last: in whose session a poll asks.
+    asked: RwLock<Option<Agent>>,
     discovering: tokio::sync::Mutex<()>,
 }
 
@@ -38,7 +45,9 @@ pub(crate) struct Catalog {
 pub(crate) struct Listing {
     tools: Vec<Arc<Tool>>,
     by_name: HashMap<String, usize>,
-    /// Digest of the tools' digests, in order.
+    /// All of them, as they are compared and pinned.
+    pub(crate) offer: Offer,
+    /// The checkpoint of that offer.
     pub(crate) digest: Digest,
     at: Duration,
 }
@@ -53,7 +62,7 @@ pub(crate) struct Looked {
 }
 
 impl Listing {
-    fn new(found: Vec<Tool>, at: Duration) -> Self {
+    fn new(name: &str, server: Digest, found: Vec<Tool>, at: Duration) -> Self {
         let mut tools: Vec<Arc<Tool>> = Vec::with_capacity(found.len());
         let mut by_name = HashMap::new();
         let mut ambiguous = Vec::new();
@@ -80,14 +89,15 @@ impl Listing {
             .enumerate()
             .map(|(at, tool)| (tool.name.clone(), at))
             .collect();
-        let digests: Vec<&[u8]> = tools
+        let described = tools
             .iter()
-            .map(|tool| tool.digest.as_str().as_bytes())
-            .collect();
-        let digest = Digest::of(&digests);
+            .filter_map(|tool| Descriptor::read(&tool.description).ok());
+        let offer = Offer::new(name, server, described);
+        let digest = offer.checkpoint();
         Self {
             tools,
             by_name,
+            offer,
             digest,
             at,
         }
@@ -113,9 +123,36 @@ pub(crate) enum Need<'n> {
     List,
     /// One tool.
     Tool(&'n str),
+    /// Whether anything has changed.
+    Poll,
 }
 
 impl Catalog {
+    /// Nothing is known yet of the server with that name and digest.
+    pub(crate) fn new(name: &str, server: Digest, poll: Duration) -> Self {
+        Self {
+            place: (name.to_owned(), server),
+            poll,
+            current: RwLock::default(),
+            asked: RwLock::default(),
+            discovering: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// Who asked last; nobody has, as long as the server was not used.
+    pub(crate) fn asked(&self) -> Option<Agent> {
+        self.asked
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Whether a poll would ask now.
+    pub(crate) fn is_due(&self, now: Duration) -> bool {
+        self.current()
+            .is_some_and(|listing| !self.serves(&listing, Need::Poll, now))
+    }
+
     /// The list in force; discovered now where `need` asks for it. `now` is
     /// monotonic.
     ///
@@ -128,10 +165,14 @@ impl Catalog {
         need: Need<'_>,
         now: Duration,
     ) -> Result<Looked, Reason> {
+        let known = self.asked();
+        if !matches!(need, Need::Poll) && known.as_ref() != Some(agent) {
+            *self.asked.write().unwrap_or_else(PoisonError::into_inner) = Some(agent.clone());
+        }
         let stale = upstream.take_tools_changed();
         if let Some(listing) = self
             .current()
-            .filter(|listing| !stale && serves(listing, need, now))
+            .filter(|listing| !stale && self.serves(listing, need, now))
         {
             return Ok(Looked {
                 listing,
@@ -143,7 +184,7 @@ impl Catalog {
         let before = self.current();
         if let Some(listing) = &before
             && !stale
-            && serves(listing, need, now)
+            && self.serves(listing, need, now)
         {
             return Ok(Looked {
                 listing: Arc::clone(listing),
@@ -152,7 +193,7 @@ impl Catalog {
         }
         match discover(upstream, agent).await {
             Ok(tools) => {
-                let listing = Arc::new(Listing::new(tools, now));
+                let listing = Arc::new(Listing::new(&self.place.0, self.place.1, tools, now));
                 let changed = before.is_none_or(|before| before.digest != listing.digest);
                 *self.current.write().unwrap_or_else(PoisonError::into_inner) =
                     Some(Arc::clone(&listing));
@@ -172,73 +213,21 @@ impl Catalog {
         }
     }
 
+    fn serves(&self, listing: &Listing, need: Need<'_>, now: Duration) -> bool {
+        let age = now.saturating_sub(listing.at);
+        match need {
+            Need::List => age < FRESH,
+            Need::Tool(name) => listing.tool(name).is_some() || age < PATIENCE,
+            Need::Poll => age < self.poll,
+        }
+    }
+
     fn current(&self) -> Option<Arc<Listing>> {
         self.current
             .read()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
     }
-}
-
-fn serves(listing: &Listing, need: Need<'_>, now: Duration) -> bool {
-    let age = now.saturating_sub(listing.at);
-    match need {
-        Need::List => age < FRESH,
-        Need::Tool(name) => listing.tool(name).is_some() || age < PATIENCE,
-    }
-}
-
-async fn discover(upstream: &Upstream, agent: &Agent) -> Result<Vec<Tool>, Reason> {
-    let mut tools = Vec::new();
-    let mut cursors = Vec::new();
-    for _ in 0..MOST_PAGES {
-        let Page { tools: more, next } = ask(upstream, agent, cursors.last()).await?;
-        tools.extend(more);
-        if tools.len() > MOST_TOOLS {
-            return Err(Reason::TooLarge);
-        }
-        match next {
-            None => return Ok(tools),
-            // A list that leads back into itself has no end.
-            Some(next) if cursors.contains(&next) => return Err(Reason::Unreadable),
-            Some(next) => cursors.push(next),
-        }
-    }
-    Err(Reason::TooLarge)
-}
-
-async fn ask(upstream: &Upstream, agent: &Agent, cursor: Option<&String>) -> Result<Page, Reason> {
-    let params = params(upstream.revision(), cursor);
-    let body = |id| Some(envelope::message(Some(id), "tools/list", Some(&params)));
-    let request = Request {
-        method: "tools/list",
-        name: None,
-        mirrored: &[],
-        body: &body,
-        gate: None,
-        progress: None,
-        cancel: Cancel::default(),
-    };
-    let read = |answer: Answer<'_>| page(answer.ok()?).ok();
-    match upstream.exchange(agent, request, read).await {
-        Exchange::Answered(page) => Ok(page),
-        Exchange::NotSent(reason) | Exchange::Unanswered { reason, .. } => Err(reason),
-    }
-}
-
-fn params(revision: Revision, cursor: Option<&String>) -> Vec<u8> {
-    let mut params = Object::new();
-    if let Some(cursor) = cursor {
-        params = params.text("cursor", cursor);
-    }
-    if !revision.has_sessions() {
-        let mut meta = Object::new();
-        for (name, value) in IDENTITY.meta(revision) {
-            meta = meta.raw(name, &value);
-        }
-        params = params.raw("_meta", &meta.finish());
-    }
-    params.finish()
 }
 
 #[cfg(test)]
@@ -248,7 +237,7 @@ mod tests {
     fn tool(name: &str, text: &str) -> Tool {
         Tool {
             name: name.to_owned(),
-            description: text.as_bytes().to_vec(),
+            description: format!("{{\"name\":\"{name}\",\"title\":\"{text}\"}}").into_bytes(),
             digest: Digest::of(&[text.as_bytes()]),
             annotations: countersign_mcp::tools::Annotations::default(),
             mirrored: Vec::new(),
@@ -258,6 +247,8 @@ mod tests {
     #[test]
     fn a_name_with_two_descriptions_is_offered_by_neither() {
         let listing = Listing::new(
+            "up",
+            Digest::of(&[b"place"]),
             vec![
                 tool("a", "1"),
                 tool("b", "2"),
@@ -279,8 +270,13 @@ mod tests {
 
     #[test]
     fn a_list_serves_while_it_is_fresh_and_a_known_tool_even_after() {
-        let listing = Listing::new(vec![tool("a", "1")], Duration::from_secs(10));
+        let place = Digest::of(&[b"place"]);
+        let catalog = Catalog::new("up", place, Duration::from_secs(5));
+        let listing = Listing::new("up", place, vec![tool("a", "1")], Duration::from_secs(10));
         let at = Duration::from_secs;
+        let serves = |listing: &Listing, need: Need<'_>, now| catalog.serves(listing, need, now);
+        assert!(serves(&listing, Need::Poll, at(14)));
+        assert!(!serves(&listing, Need::Poll, at(15)));
         assert!(serves(&listing, Need::List, at(39)));
         assert!(!serves(&listing, Need::List, at(40)));
         assert!(serves(&listing, Need::Tool("a"), at(4_000)));

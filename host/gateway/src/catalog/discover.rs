@@ -1,0 +1,67 @@
+//! Asks an upstream for all of its tools, page by page.
+
+use countersign_evidence::Agent;
+use countersign_mcp::tools::{Page, Tool, page};
+use countersign_mcp::{Revision, envelope, json::Object};
+
+use crate::delivery::Cancel;
+use crate::upstream::{Answer, Exchange, IDENTITY, Reason, Request, Upstream};
+
+/// A list has at most this many pages.
+const MOST_PAGES: usize = 1_000;
+/// And at most this many tools.
+const MOST_TOOLS: usize = 10_000;
+
+/// Every tool, or none of them.
+pub(super) async fn discover(upstream: &Upstream, agent: &Agent) -> Result<Vec<Tool>, Reason> {
+    let mut tools = Vec::new();
+    let mut cursors = Vec::new();
+    for _ in 0..MOST_PAGES {
+        let Page { tools: more, next } = ask(upstream, agent, cursors.last()).await?;
+        tools.extend(more);
+        if tools.len() > MOST_TOOLS {
+            return Err(Reason::TooLarge);
+        }
+        match next {
+            None => return Ok(tools),
+            // A list that leads back into itself has no end.
+            Some(next) if cursors.contains(&next) => return Err(Reason::Unreadable),
+            Some(next) => cursors.push(next),
+        }
+    }
+    Err(Reason::TooLarge)
+}
+
+async fn ask(upstream: &Upstream, agent: &Agent, cursor: Option<&String>) -> Result<Page, Reason> {
+    let params = params(upstream.revision(), cursor);
+    let body = |id| Some(envelope::message(Some(id), "tools/list", Some(&params)));
+    let request = Request {
+        method: "tools/list",
+        name: None,
+        mirrored: &[],
+        body: &body,
+        gate: None,
+        progress: None,
+        cancel: Cancel::default(),
+    };
+    let read = |answer: Answer<'_>| page(answer.ok()?).ok();
+    match upstream.exchange(agent, request, read).await {
+        Exchange::Answered(page) => Ok(page),
+        Exchange::NotSent(reason) | Exchange::Unanswered { reason, .. } => Err(reason),
+    }
+}
+
+fn params(revision: Revision, cursor: Option<&String>) -> Vec<u8> {
+    let mut params = Object::new();
+    if let Some(cursor) = cursor {
+        params = params.text("cursor", cursor);
+    }
+    if !revision.has_sessions() {
+        let mut meta = Object::new();
+        for (name, value) in IDENTITY.meta(revision) {
+            meta = meta.raw(name, &value);
+        }
+        params = params.raw("_meta", &meta.finish());
+    }
+    params.finish()
+}

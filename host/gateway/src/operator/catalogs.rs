@@ -1,0 +1,87 @@
+//! What an operator of a running gateway asks about tools and policies.
+
+use std::sync::Arc;
+
+use countersign_catalog::Offer;
+
+use super::api::{Approve, Discover, Discovered, Offered, Refused, Reloaded};
+use super::desk::Desk;
+use crate::catalog::approved::read_lock;
+use crate::catalog::office::{asker, offer, write_lock};
+use crate::reload::InForceNow;
+use crate::state::{Gateway, Server};
+
+impl Desk {
+    pub(super) async fn discover(&self, asked: Discover) -> Result<Discovered, Refused> {
+        let gateway = self.running()?;
+        let mut servers = Vec::new();
+        for server in gateway.servers.values() {
+            let name = server.name.as_str();
+            if asked.server.as_deref().is_none_or(|only| only == name) {
+                servers.push(self.ask(server).await);
+            }
+        }
+        Ok(Discovered { servers })
+    }
+
+    async fn ask(&self, server: &Server) -> Offered {
+        let name = server.name.as_str();
+        let asker = asker(self.environment.user);
+        let found = offer(&server.upstream, name, server.digest, &asker).await;
+        let (offer, error) = match found.map(|offer| String::from_utf8(offer.to_json())) {
+            Ok(Ok(text)) => (Some(text), None),
+            Ok(Err(_)) => (None, Some("upstream-unreadable".to_owned())),
+            Err(code) => (None, Some(code)),
+        };
+        Offered {
+            server: name.to_owned(),
+            offer,
+            error,
+        }
+    }
+
+    pub(super) async fn approve(&self, asked: Approve) -> Result<Reloaded, Refused> {
+        let gateway = self.running()?;
+        let by = self.resolution(&asked.reason, None)?;
+        let path = gateway.sources.catalog.lock.as_ref();
+        let path = path.ok_or_else(|| Refused::reload("there is no `catalog.file`"))?;
+        let mut lock = read_lock(path).map_err(Refused::reload)?;
+        for text in &asked.offers {
+            let offer = Offer::from_json(text.as_bytes()).map_err(Refused::malformed)?;
+            let server = gateway.server(Some(offer.name()));
+            if server.is_none_or(|server| server.digest != offer.server()) {
+                return Err(Refused::malformed(format!(
+                    "`{}` is no server here, or is at another place",
+                    offer.name()
+                )));
+            }
+            lock.approve(offer);
+        }
+        let written = gateway
+            .approve(lock, Some(by), |lock| write_lock(path, lock))
+            .await;
+        match written {
+            Ok(Ok(now)) => Ok(reloaded(now)),
+            Ok(Err(error)) => Err(Refused::reload(error)),
+            Err(error) => Err(Refused::reload(error)),
+        }
+    }
+
+    pub(super) async fn reload(&self, (): ()) -> Result<Reloaded, Refused> {
+        let by = self.resolution("reload", None)?;
+        let now = self.running()?.reload(Some(by)).await;
+        now.map(reloaded).map_err(Refused::reload)
+    }
+
+    fn running(&self) -> Result<&Arc<Gateway>, Refused> {
+        let running = self.gateway.as_ref();
+        running.ok_or_else(|| Refused::malformed("no gateway runs"))
+    }
+}
+
+fn reloaded(now: InForceNow) -> Reloaded {
+    Reloaded {
+        policies: now.policies.to_string(),
+        servers: now.servers,
+    }
+}

@@ -1,0 +1,232 @@
+//! What a schema can cost, found out before it is compiled.
+//!
+//! A schema is a graph: some keywords apply a subschema to the same value
+//! (`allOf`, `$ref`, …), others to a value within it (`properties`, …). How
+//! often one value is looked at, and how deep the validator calls itself, are
+//! numbers of walks in that graph; both are bounded, for every instance that a
+//! message can hold.
+
+use std::collections::BTreeMap;
+
+use countersign_canon::Document;
+use countersign_canon::document::{Item, Kind};
+
+use crate::{Reason, SchemaRefused};
+
+/// Subschemas of one schema.
+const MAX_NODES: usize = 4_096;
+/// How often one value may be looked at.
+const MAX_LOOKS: u64 = 4_096;
+/// How deep the validator may call itself, over all levels of an instance.
+const MAX_CALLS: u64 = 512;
+/// Levels of an instance: the arguments stand two below the action.
+const LEVELS: usize = 62;
+
+/// One subschema: which others it applies.
+#[derive(Default)]
+struct Node {
+    here: Vec<usize>,
+    /// One of each group applies to one value within.
+    within: Vec<Vec<usize>>,
+}
+
+struct Graph<'d> {
+    document: &'d Document<'d>,
+    nodes: Vec<Node>,
+    items: Vec<Item<'d>>,
+    /// By where the subschema begins in the text.
+    known: BTreeMap<usize, usize>,
+}
+
+/// Checks the references and the cost of a whole schema.
+pub(crate) fn check(document: &Document<'_>) -> Result<(), SchemaRefused> {
+    let mut graph = Graph {
+        document,
+        nodes: Vec::new(),
+        items: Vec::new(),
+        known: BTreeMap::new(),
+    };
+    graph.node(document.root())?;
+    let mut next = 0;
+    while let Some(item) = graph.items.get(next).copied() {
+        let node = graph.read(item, next == 0)?;
+        if let Some(place) = graph.nodes.get_mut(next) {
+            *place = node;
+        }
+        next += 1;
+    }
+    let order = graph.order()?;
+    graph.bounded(&order)
+}
+
+impl<'d> Graph<'d> {
+    fn node(&mut self, item: Item<'d>) -> Result<usize, SchemaRefused> {
+        if let Some(known) = self.known.get(&item.offset()) {
+            return Ok(*known);
+        }
+        let number = self.nodes.len();
+        if number == MAX_NODES {
+            return Err(SchemaRefused::new(Reason::Cost, item.pointer()));
+        }
+        self.known.insert(item.offset(), number);
+        self.nodes.push(Node::default());
+        self.items.push(item);
+        Ok(number)
+    }
+
+    fn read(&mut self, item: Item<'d>, root: bool) -> Result<Node, SchemaRefused> {
+        let mut node = Node::default();
+        if item.kind() != Kind::Object {
+            return Ok(node);
+        }
+        let mut patterns = Vec::new();
+        for member in item.children() {
+            let refused = |reason| Err(SchemaRefused::new(reason, member.pointer()));
+            match member.name().unwrap_or_default() {
+                "$ref" => {
+                    let text = member.text().unwrap_or_default().into_owned();
+                    let target = text
+                        .strip_prefix('#')
+                        .filter(|pointer| !pointer.contains('%'))
+                        .and_then(|pointer| self.document.find(pointer));
+                    let Some(target) = target else {
+                        return refused(Reason::Reference);
+                    };
+                    node.here.push(self.node(target)?);
+                }
+                "$dynamicRef" | "$recursiveRef" => return refused(Reason::Reference),
+                // Where a part has a name of its own, what `#` means depends on it.
+                "$id" | "id" if !root && member.kind() == Kind::String => {
+                    return refused(Reason::Reference);
+                }
+                "allOf" | "anyOf" | "oneOf" => {
+                    for each in member.children() {
+                        node.here.push(self.node(each)?);
+                    }
+                }
+                "not" | "if" | "then" | "else" => node.here.push(self.node(member)?),
+                "dependentSchemas" | "dependencies" => {
+                    for each in member.children().filter(|each| each.kind() != Kind::Array) {
+                        node.here.push(self.node(each)?);
+                    }
+                }
+                "properties" => {
+                    let mut group = Vec::new();
+                    for each in member.children() {
+                        group.push(self.node(each)?);
+                    }
+                    node.within.push(group);
+                }
+                "patternProperties" => {
+                    for each in member.children() {
+                        patterns.push(self.node(each)?);
+                    }
+                }
+                "items" | "prefixItems" if member.kind() == Kind::Array => {
+                    let mut group = Vec::new();
+                    for each in member.children() {
+                        group.push(self.node(each)?);
+                    }
+                    node.within.push(group);
+                }
+                "items"
+                | "additionalItems"
+                | "unevaluatedItems"
+                | "contains"
+                | "additionalProperties"
+                | "unevaluatedProperties"
+                | "propertyNames" => {
+                    node.within.push(vec![self.node(member)?]);
+                }
+                "$defs" | "definitions" => {
+                    for each in member.children() {
+                        self.node(each)?;
+                    }
+                }
+                _ => {}
+            }
+        }
+        node.within
+            .extend(patterns.into_iter().map(|each| vec![each]));
+        Ok(node)
+    }
+
+    /// Every node after those that it applies to the same value.
+    fn order(&self) -> Result<Vec<usize>, SchemaRefused> {
+        #[derive(Clone, Copy, PartialEq)]
+        enum State {
+            New,
+            Open,
+            Done,
+        }
+        let mut states = vec![State::New; self.nodes.len()];
+        let mut order = Vec::with_capacity(self.nodes.len());
+        for start in 0..self.nodes.len() {
+            let mut open = vec![(start, false)];
+            while let Some((number, closing)) = open.pop() {
+                let Some(state) = states.get_mut(number) else {
+                    continue;
+                };
+                match (*state, closing) {
+                    (State::Open, true) => {
+                        *state = State::Done;
+                        order.push(number);
+                    }
+                    (State::New, _) => {
+                        *state = State::Open;
+                        open.push((number, true));
+                        let here = self.nodes.get(number).map(|node| node.here.as_slice());
+                        open.extend(here.unwrap_or_default().iter().map(|next| (*next, false)));
+                    }
+                    // A node on the path to itself; one that merely waits
+                    // twice is done by the time that it is met again.
+                    (State::Open, false) => {
+                        let at = self.items.get(number).map(|item| item.pointer());
+                        return Err(SchemaRefused::new(Reason::Cycle, at.unwrap_or_default()));
+                    }
+                    (State::Done, _) => {}
+                }
+            }
+        }
+        Ok(order)
+    }
+
+    /// Level by level: how often one value that many levels below is looked
+    /// at, and how deep the calls go until there.
+    fn bounded(&self, order: &[usize]) -> Result<(), SchemaRefused> {
+        let mut looks_above = vec![0_u64; self.nodes.len()];
+        let mut calls_above = vec![0_u64; self.nodes.len()];
+        for level in 0..=LEVELS {
+            let mut looks = vec![0_u64; self.nodes.len()];
+            let mut calls = vec![0_u64; self.nodes.len()];
+            for number in order {
+                let Some(node) = self.nodes.get(*number) else {
+                    continue;
+                };
+                let of = |all: &[u64], which: usize| all.get(which).copied().unwrap_or(0);
+                let (mut sum, mut deepest) = (u64::from(level == 0), 0);
+                for next in &node.here {
+                    sum = sum.saturating_add(of(&looks, *next));
+                    deepest = deepest.max(of(&calls, *next));
+                }
+                for group in &node.within {
+                    let most = group.iter().map(|next| of(&looks_above, *next)).max();
+                    sum = sum.saturating_add(most.unwrap_or(0));
+                    let most = group.iter().map(|next| of(&calls_above, *next)).max();
+                    deepest = deepest.max(most.unwrap_or(0));
+                }
+                if let (Some(look), Some(call)) = (looks.get_mut(*number), calls.get_mut(*number)) {
+                    *look = sum;
+                    *call = deepest.saturating_add(1);
+                }
+            }
+            let excess = looks.first().is_some_and(|looks| *looks > MAX_LOOKS)
+                || calls.first().is_some_and(|calls| *calls > MAX_CALLS);
+            if excess {
+                return Err(SchemaRefused::new(Reason::Cost, ""));
+            }
+            (looks_above, calls_above) = (looks, calls);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,134 @@
+//! A tool's input schema, ready to be held against arguments.
+
+use countersign_canon::document::{Item, Kind};
+use countersign_canon::{Document, Limits, View};
+use jsonschema::{Draft, PatternOptions, Validator};
+
+use crate::instance::{Held, ViewJson};
+use crate::{Reason, SchemaRefused, graph, keywords, text};
+
+/// What one schema may hold.
+const LIMITS: Limits = Limits {
+    message_bytes: 256 << 10,
+    depth: 64,
+    number_bytes: 1_024,
+    nodes: 16_384,
+};
+/// What one pattern may grow to when it is compiled.
+const MAX_PATTERN_BYTES: usize = 1 << 20;
+/// What is told of where arguments do not fit.
+const MAX_POINTER: usize = 256;
+
+/// A compiled schema; shared freely between threads.
+pub struct InputSchema {
+    validator: Validator<ViewJson>,
+}
+
+/// Arguments that do not fit. Nothing of their values is in it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the value at `{pointer}` does not fit the tool's input schema: `{keyword}`")]
+pub struct Misfit {
+    /// Where, from the action's root; the caller's text, cut within 256 bytes.
+    pub pointer: String,
+    /// The keyword of the schema that does not hold.
+    pub keyword: String,
+}
+
+impl std::fmt::Debug for InputSchema {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("InputSchema")
+    }
+}
+
+impl InputSchema {
+    /// Compiles a schema's text; none stands for a tool without one.
+    ///
+    /// # Errors
+    /// [`SchemaRefused`] where it could not be held to exactly, or not at a
+    /// bounded cost.
+    pub fn compile(schema: Option<&[u8]>) -> Result<Self, SchemaRefused> {
+        let missing = || SchemaRefused::new(Reason::Missing, "");
+        let document = Document::read(schema.ok_or_else(missing)?, LIMITS)
+            .map_err(|refusal| SchemaRefused::new(Reason::Cost, refusal.pointer))?;
+        if document.root().kind() != Kind::Object {
+            return Err(missing());
+        }
+        let draft = draft(document.root())?;
+        graph::check(&document)?;
+        let value = text::value(document.root())?;
+        let patterns = PatternOptions::regex()
+            .size_limit(MAX_PATTERN_BYTES)
+            .dfa_size_limit(MAX_PATTERN_BYTES);
+        let options = keywords::exact(jsonschema::options_for::<ViewJson>())
+            .with_draft(draft)
+            .with_pattern_options(patterns)
+            .offline()
+            .should_validate_formats(false);
+        let validator = options.build(&value).map_err(|error| {
+            let at = error.instance_path().to_string();
+            let pattern = at.ends_with("/pattern") || at.contains("/patternProperties");
+            let reason = if pattern {
+                Reason::Pattern
+            } else {
+                Reason::Invalid
+            };
+            SchemaRefused::new(reason, at)
+        })?;
+        Ok(Self { validator })
+    }
+
+    /// Holds the arguments of an action against the schema; absent ones stand
+    /// for an empty object.
+    ///
+    /// # Errors
+    /// [`Misfit`]: the first place that was found.
+    pub fn check(&self, action: &View) -> Result<(), Misfit> {
+        let arguments = action.root().get("arguments");
+        let held = arguments.map_or(Held::Nothing, Held::Node);
+        if self.validator.is_valid(held) {
+            return Ok(());
+        }
+        let (path, keyword) = match self.validator.validate(held) {
+            Err(error) => (
+                error.instance_path().to_string(),
+                keyword(&error.schema_path().to_string()),
+            ),
+            // INVARIANT: the two agree; where they did not, refusing is safe.
+            Ok(()) => (String::new(), "not".to_owned()),
+        };
+        let mut pointer = format!("/arguments{path}");
+        if pointer.len() > MAX_POINTER {
+            let cut = (0..=MAX_POINTER)
+                .rev()
+                .find(|at| pointer.is_char_boundary(*at));
+            pointer.truncate(cut.unwrap_or(0));
+        }
+        Err(Misfit { pointer, keyword })
+    }
+}
+
+/// The last step of a schema's path that is a keyword and no number or name.
+fn keyword(path: &str) -> String {
+    let last = path.rsplit('/').find(|step| {
+        !step.is_empty()
+            && step
+                .bytes()
+                .all(|byte| byte.is_ascii_alphabetic() || byte == b'$')
+    });
+    last.unwrap_or("schema").to_owned()
+}
+
+fn draft(root: Item<'_>) -> Result<Draft, SchemaRefused> {
+    let Some(said) = root.get("$schema") else {
+        return Ok(Draft::Draft202012);
+    };
+    let said = said.text().unwrap_or_default();
+    let said = said.trim_end_matches('#').trim_start_matches("https://");
+    match said.trim_start_matches("http://") {
+        "json-schema.org/draft/2020-12/schema" => Ok(Draft::Draft202012),
+        "json-schema.org/draft/2019-09/schema" => Ok(Draft::Draft201909),
+        "json-schema.org/draft-07/schema" => Ok(Draft::Draft7),
+        "json-schema.org/draft-06/schema" => Ok(Draft::Draft6),
+        _ => Err(SchemaRefused::new(Reason::Dialect, "/$schema")),
+    }
+}
