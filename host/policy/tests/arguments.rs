@@ -1,5 +1,5 @@
 //! `context.args`: typed by an approved schema, and nothing else of it.
-#![allow(clippy::panic, clippy::unwrap_used)]
+#![allow(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 mod support;
 
