@@ -23,6 +23,11 @@ pub(crate) fn ledger_server() -> PathBuf {
     folder().join("countersign-ledger-server")
 }
 
+/// The server that the conformance suite asks for.
+pub(crate) fn conformance_server() -> PathBuf {
+    folder().join("countersign-conformance-server")
+}
+
 /// The library of faults that is preloaded into a gateway under test.
 pub(crate) fn faults() -> PathBuf {
     folder().join("libcountersign_faults.so")

@@ -22,6 +22,8 @@ pub const SERVER: &str = "ledger";
 /// A protocol revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Revision {
+    /// 2025-03-26, with sessions.
+    March2025,
     /// 2025-06-18, with sessions.
     June2025,
     /// 2025-11-25, with sessions.
@@ -32,12 +34,18 @@ pub enum Revision {
 
 impl Revision {
     /// Every revision, oldest first.
-    pub const ALL: [Self; 3] = [Self::June2025, Self::November2025, Self::July2026];
+    pub const ALL: [Self; 4] = [
+        Self::March2025,
+        Self::June2025,
+        Self::November2025,
+        Self::July2026,
+    ];
 
     /// As the protocol writes it.
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {
+            Self::March2025 => "2025-03-26",
             Self::June2025 => "2025-06-18",
             Self::November2025 => "2025-11-25",
             Self::July2026 => "2026-07-28",

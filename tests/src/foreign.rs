@@ -26,6 +26,8 @@ pub enum Language {
     TypeScriptSdk,
     /// The second TypeScript client, `@modelcontextprotocol/client`.
     TypeScriptClient,
+    /// Python's `fastmcp`.
+    FastMcp,
 }
 
 /// A running client, connected.
@@ -134,6 +136,10 @@ impl Language {
             Self::Python => (
                 installed.join("python/bin/python"),
                 binaries::root().join("tests/clients/python/client.py"),
+            ),
+            Self::FastMcp => (
+                installed.join("python/bin/python"),
+                binaries::root().join("tests/clients/python/fastmcp_client.py"),
             ),
             Self::TypeScriptSdk => node("sdk.mjs"),
             Self::TypeScriptClient => node("client.mjs"),

@@ -115,6 +115,12 @@ impl Plan {
         Self { profile, ..self }
     }
 
+    /// With the policies of this folder instead of the demo's.
+    #[must_use]
+    pub fn policies(self, policies: PathBuf) -> Self {
+        Self { policies, ..self }
+    }
+
     /// With a policy that permits everything, instead of the demo's.
     #[must_use]
     pub fn permit_everything(self) -> Self {

@@ -19,11 +19,13 @@
 mod answer;
 mod binaries;
 mod client;
+pub mod conformance;
 pub mod crash;
 pub mod environment;
 mod foreign;
 pub mod fuzz;
 mod gateway;
+pub mod interop;
 mod ledger;
 pub mod measure;
 pub mod outcome;

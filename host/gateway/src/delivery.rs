@@ -7,9 +7,13 @@
 
 use std::sync::Arc;
 
-use countersign_mcp::envelope;
+use countersign_canon::document::Item;
+use countersign_mcp::asks::{Ask, Permitted, negotiated};
+use countersign_mcp::{envelope, relay};
 use http::StatusCode;
 use tokio::sync::{mpsc, oneshot, watch};
+
+use crate::session::{Pending, Session};
 
 /// Events that may wait for a slow client; the last answer has a place of its
 /// own.
@@ -43,6 +47,7 @@ impl Reply {
 pub(crate) struct Outbox {
     events: mpsc::Sender<Vec<u8>>,
     last: oneshot::Sender<Reply>,
+    left: watch::Receiver<bool>,
 }
 
 /// The end that is read from.
@@ -52,6 +57,17 @@ pub(crate) struct Inbox {
     pub(crate) events: mpsc::Receiver<Vec<u8>>,
     /// The last one.
     pub(crate) last: oneshot::Receiver<Reply>,
+    _leaving: Leaving,
+}
+
+/// Says, when it is dropped, that nobody reads any more.
+#[derive(Debug)]
+struct Leaving(watch::Sender<bool>);
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        self.0.send_replace(true);
+    }
 }
 
 /// The two ends of one request's delivery.
@@ -59,23 +75,44 @@ pub(crate) struct Inbox {
 pub(crate) fn channel() -> (Outbox, Inbox) {
     let (events, received) = mpsc::channel(MOST_EVENTS);
     let (last, answered) = oneshot::channel();
+    let (leaving, left) = watch::channel(false);
     (
-        Outbox { events, last },
+        Outbox { events, last, left },
         Inbox {
             events: received,
             last: answered,
+            _leaving: Leaving(leaving),
         },
     )
 }
 
 impl Outbox {
-    /// Where progress under the client's token goes. `token` is JSON.
+    /// What its client is told before the last answer.
     #[must_use]
-    pub(crate) fn progress(&self, token: &[u8]) -> Progress {
-        Progress {
-            token: token.into(),
+    pub(crate) fn line(&self) -> Line {
+        Line {
             events: self.events.clone(),
+            progress: None,
+            messages: false,
+            subscription: None,
+            asking: None,
         }
+    }
+
+    /// Tells when its client has gone away.
+    #[must_use]
+    pub(crate) fn left(&self) -> Cancel {
+        Cancel::of(self.left.clone())
+    }
+
+    /// Resolves once its client has gone away.
+    pub(crate) async fn left_now(&self) {
+        self.left().requested().await;
+    }
+
+    /// Sends an event, waiting for a slow client; false once it is gone.
+    pub(crate) async fn event(&self, event: Vec<u8>) -> bool {
+        self.events.send(event).await.is_ok()
     }
 
     /// Gives the last answer; nobody may be there to take it.
@@ -84,41 +121,145 @@ impl Outbox {
     }
 }
 
-/// Tells whether the caller of one request has cancelled it.
+/// Tells whether the caller of one request wants it no more.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Cancel(Option<watch::Receiver<bool>>);
+pub(crate) struct Cancel(Vec<watch::Receiver<bool>>);
 
 impl Cancel {
-    /// What a session's record of its open request tells.
+    /// What a session's record of its open request tells, or its client's
+    /// stream.
     #[must_use]
     pub(crate) fn of(told: watch::Receiver<bool>) -> Self {
-        Self(Some(told))
+        Self(vec![told])
+    }
+
+    /// Either of the two.
+    #[must_use]
+    pub(crate) fn or(mut self, other: Self) -> Self {
+        self.0.extend(other.0);
+        self
     }
 
     /// Resolves once the caller has cancelled; never where it cannot any more.
     pub(crate) async fn requested(&self) {
-        if let Some(told) = &self.0
-            && told.clone().wait_for(|told| *told).await.is_ok()
-        {
-            return;
+        let mut telling = self.0.clone();
+        let mut told = telling.iter_mut().map(|told| {
+            Box::pin(async move {
+                if told.wait_for(|told| *told).await.is_err() {
+                    std::future::pending::<()>().await;
+                }
+            })
+        });
+        match (told.next(), told.next()) {
+            (Some(one), Some(two)) => tokio::select! { () = one => {}, () = two => {} },
+            (Some(one), None) => one.await,
+            (None, _) => std::future::pending().await,
         }
-        std::future::pending::<()>().await;
     }
 }
 
-/// Forwards progress to one client.
+/// What an upstream says during one request, on its way to that request's
+/// client. A client that reads too slowly misses some.
 #[derive(Clone, Debug)]
-pub(crate) struct Progress {
-    token: Arc<[u8]>,
+pub(crate) struct Line {
     events: mpsc::Sender<Vec<u8>>,
+    /// The client's progress token, in JSON.
+    progress: Option<Arc<[u8]>>,
+    messages: bool,
+    /// The client's id of a subscription, in JSON.
+    subscription: Option<Arc<[u8]>>,
+    asking: Option<Asking>,
 }
 
-impl Progress {
-    /// Sends what an upstream reports; `others` are its members without the
-    /// token. A client that reads too slowly misses some.
-    pub(crate) fn send(&self, others: &[(String, Vec<u8>)]) {
-        let _ = self
-            .events
-            .try_send(envelope::progress(&self.token, others));
+/// Who may be asked what.
+#[derive(Clone, Debug)]
+struct Asking {
+    session: Arc<Session>,
+    permitted: Arc<Permitted>,
+}
+
+impl Line {
+    /// With progress under the client's token, in JSON.
+    #[must_use]
+    pub(crate) fn with_progress(mut self, token: Option<&[u8]>) -> Self {
+        self.progress = token.map(Into::into);
+        self
+    }
+
+    /// With log messages, or without.
+    #[must_use]
+    pub(crate) fn with_messages(mut self, messages: bool) -> Self {
+        self.messages = messages;
+        self
+    }
+
+    /// With the notifications of a subscription under the client's id of it.
+    #[must_use]
+    pub(crate) fn with_subscription(mut self, id: &[u8]) -> Self {
+        self.subscription = Some(id.into());
+        self
+    }
+
+    /// With what a server may ask of the client of a session.
+    #[must_use]
+    pub(crate) fn asking(mut self, session: &Arc<Session>, permitted: &Arc<Permitted>) -> Self {
+        if !permitted.is_empty() {
+            self.asking = Some(Asking {
+                session: Arc::clone(session),
+                permitted: Arc::clone(permitted),
+            });
+        }
+        self
+    }
+
+    /// Whether progress is wanted.
+    pub(crate) fn wants_progress(&self) -> bool {
+        self.progress.is_some()
+    }
+
+    /// Sends progress; `others` are its members without the token.
+    pub(crate) fn progress(&self, others: &[(String, Vec<u8>)]) {
+        if let Some(token) = &self.progress {
+            let _ = self.events.try_send(envelope::progress(token, others));
+        }
+    }
+
+    /// Sends a log message, where those are wanted; says whether they are.
+    pub(crate) fn message(&self, params: Option<Item<'_>>) -> bool {
+        if self.messages {
+            let note = relay::notification("notifications/message", params, None);
+            let _ = self.events.try_send(note);
+        }
+        self.messages
+    }
+
+    /// Sends what a subscription brings; `ours` is the gateway's id of it. Says
+    /// whether there is one.
+    pub(crate) fn subscribed(&self, method: &str, params: Option<Item<'_>>, ours: u64) -> bool {
+        if let Some(id) = &self.subscription {
+            let note = relay::notification(method, params, Some((ours, id)));
+            let _ = self.events.try_send(note);
+        }
+        self.subscription.is_some()
+    }
+
+    /// Asks the client. None where it may not be asked, or too much is asked of
+    /// it already.
+    pub(crate) fn ask(&self, ask: Ask, params: Option<Item<'_>>) -> Option<Pending> {
+        let Asking { session, permitted } = self.asking.as_ref()?;
+        if !permitted.has(ask) || !negotiated(&session.context, ask) {
+            return None;
+        }
+        let pending = session.ask()?;
+        let request = relay::request(pending.id(), ask.method(), params);
+        self.events.try_send(request).ok()?;
+        Some(pending)
+    }
+
+    /// Tells the client that an answer is not waited for any more.
+    pub(crate) fn withdraw(&self, id: u64) {
+        let params = format!("{{\"requestId\":{id}}}");
+        let note = envelope::message(None, "notifications/cancelled", Some(params.as_bytes()));
+        let _ = self.events.try_send(note);
     }
 }

@@ -25,6 +25,7 @@ pub mod export;
 mod fetch;
 mod front;
 pub mod identity;
+mod issued;
 mod limits;
 pub mod operator;
 mod pipeline;

@@ -437,13 +437,8 @@ fn servers(
     let mut servers = BTreeMap::new();
     for server in &config.servers {
         let upstream = Upstream::new(server, &environment.inherited, hurried.clone())?;
-        let known = Server {
-            name: server.name.clone(),
-            digest: server.digest(),
-            upstream,
-            catalog: Catalog::new(server.name.as_str(), server.digest(), config.catalog.poll),
-            send_call_id: server.send_call_id,
-        };
+        let catalog = Catalog::new(server.name.as_str(), server.digest(), config.catalog.poll);
+        let known = Server::new(server, upstream, catalog);
         servers.insert(server.name.clone(), Arc::new(known));
     }
     Ok(servers)

@@ -11,16 +11,19 @@ use countersign_evidence::{Agent, Draft, Kind, ServerName, Time};
 use countersign_identity::Aliases;
 use countersign_ledger::{Epochs, InForce, Ledger};
 use countersign_mcp::ErrorCode;
-use countersign_policy::PolicySet;
+use countersign_mcp::methods::Passed;
+use countersign_mcp::tools::Tool;
+use countersign_policy::{Class, PolicySet};
 
 use crate::answers::Answers;
 use crate::archive::Archive;
 use crate::catalog::approved::Approved;
 use crate::catalog::{Catalog, Listing, Looked, Need};
-use crate::config::{self, Enforcement, Required};
+use crate::config::{self, Enforcement, OnDisconnect, Required};
 use crate::environment::Environment;
 use crate::front::tasks::Observed;
 use crate::identity::Identities;
+use crate::issued::Issued;
 use crate::limits::Limits;
 use crate::session::Sessions;
 use crate::shutdown::Running;
@@ -66,6 +69,37 @@ pub(crate) struct Server {
     pub(crate) upstream: Upstream,
     pub(crate) catalog: Catalog,
     pub(crate) send_call_id: bool,
+    /// Methods beside tools that pass to it.
+    pub(crate) passed: Passed,
+    on_disconnect: BTreeMap<String, OnDisconnect>,
+    /// States of rounds that it issued for requests that are no calls.
+    pub(crate) issued: Issued,
+}
+
+impl Server {
+    /// A server as it is configured.
+    pub(crate) fn new(configured: &config::Server, upstream: Upstream, catalog: Catalog) -> Self {
+        Self {
+            name: configured.name.clone(),
+            digest: configured.digest(),
+            upstream,
+            catalog,
+            send_call_id: configured.send_call_id,
+            passed: configured.passed.clone(),
+            on_disconnect: configured.on_disconnect.clone(),
+            issued: Issued::default(),
+        }
+    }
+
+    /// What becomes of a call whose client goes away, where that is a cancel.
+    pub(crate) fn on_disconnect(&self, tool: &Tool, class: Class) -> OnDisconnect {
+        let default = match class {
+            Class::ReadOnly => OnDisconnect::Forward,
+            Class::SideEffecting | Class::Destructive => OnDisconnect::Finish,
+        };
+        let configured = self.on_disconnect.get(&tool.name).copied();
+        configured.unwrap_or(default)
+    }
 }
 
 /// Where what decisions rest on is read from.

@@ -240,8 +240,21 @@ async fn a_session_ends_and_is_unknown_from_then_on() {
     assert_eq!(again.status, 404);
     let stream = session.send(Method::GET, "/mcp/up", Bytes::new()).await;
     assert_eq!(
-        (stream.status.as_u16(), &stream.headers["allow"]),
-        (405, &"POST, DELETE".parse().unwrap())
+        (stream.status.as_u16(), stream.code().as_deref()),
+        (404, Some("unknown-session"))
+    );
+    let modern = gateway.client().with("mcp-protocol-version", "2026-07-28");
+    for method in [Method::GET, Method::DELETE] {
+        let answer = modern.send(method, "/mcp/up", Bytes::new()).await;
+        assert_eq!(
+            (answer.status.as_u16(), &answer.headers["allow"]),
+            (405, &"POST".parse().unwrap())
+        );
+    }
+    let put = session.send(Method::PUT, "/mcp/up", Bytes::new()).await;
+    assert_eq!(
+        (put.status.as_u16(), &put.headers["allow"]),
+        (405, &"GET, POST, DELETE".parse().unwrap())
     );
 }
 

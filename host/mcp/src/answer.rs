@@ -44,6 +44,8 @@ pub struct Answer {
     gap: Option<Gap>,
     removed: usize,
     added: bool,
+    /// Of an error, where it is an integer.
+    number: Option<i64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,7 +98,11 @@ impl Answer {
         if error.kind() != Kind::Object {
             return Err(Malformed("the error is no object"));
         }
-        Self::splice(error, "data", Verdict::UpstreamError, b"")
+        let answer = Self::splice(error, "data", Verdict::UpstreamError, b"")?;
+        Ok(Self {
+            number: error.get("code").and_then(Item::integer),
+            ..answer
+        })
     }
 
     /// `extra` is a member that ends the object, if there is one.
@@ -131,6 +137,7 @@ impl Answer {
                     gap,
                     removed: 0,
                     added,
+                    number: None,
                 })
             }
             Some(Kind::Object) => {
@@ -169,6 +176,7 @@ impl Answer {
                     gap,
                     removed,
                     added,
+                    number: None,
                 })
             }
             // There is no place for a receipt; it is fetched by call_id.
@@ -180,6 +188,7 @@ impl Answer {
                     gap: None,
                     removed: 0,
                     added,
+                    number: None,
                 })
             }
             Some(_) => Err(Malformed("`_meta` is no object")),
@@ -212,6 +221,12 @@ impl Answer {
         };
         let whole = self.before.len().saturating_sub(gap.room);
         [self.before.get(..whole).unwrap_or_default(), &gap.closed].concat()
+    }
+
+    /// The number of an error.
+    #[must_use]
+    pub fn number(&self) -> Option<i64> {
+        self.number
     }
 
     /// Whether it is an error object, and so not a result.

@@ -13,11 +13,12 @@ use crate::json::Object;
 
 /// What the members of the modern `_meta` begin with.
 pub const PREFIX: &str = "io.modelcontextprotocol/";
-const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+pub(crate) const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 const INFO: &str = "io.modelcontextprotocol/clientInfo";
-const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+/// The member of `_meta` that asks for log messages.
+pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-const MEMBERS: [&str; 4] = [CAPABILITIES, INFO, LOG_LEVEL, VERSION];
+pub(crate) const MEMBERS: [&str; 4] = [CAPABILITIES, INFO, LOG_LEVEL, VERSION];
 
 /// What `initialize` settled.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +43,31 @@ pub fn initialize(params: &[u8]) -> Option<Initialized> {
         .text(VERSION, revision.as_str())
         .finish();
     Some(Initialized { revision, context })
+}
+
+/// The log level that a client of a revision without sessions asks for, from
+/// its canonical context; JSON.
+#[must_use]
+pub fn log_level(context: &[u8]) -> Option<Vec<u8>> {
+    let document = Document::read(context, Limits::STANDARD).ok()?;
+    Some(document.root().get(LOG_LEVEL)?.raw().to_vec())
+}
+
+/// The canonical client context of a request other than `tools/call`, from its
+/// `params`.
+#[must_use]
+pub fn context(params: Option<&[u8]>) -> Vec<u8> {
+    let document = params.and_then(|bytes| Document::read(bytes, Limits::STANDARD).ok());
+    let meta = document
+        .as_ref()
+        .and_then(|document| document.root().get("_meta"));
+    let mut context = Object::new();
+    for name in MEMBERS {
+        if let Some(member) = meta.and_then(|meta| meta.get(name)) {
+            context = context.raw(name, &member.canonical());
+        }
+    }
+    context.finish()
 }
 
 /// What a message other than `tools/call` says, as far as headers mirror it.

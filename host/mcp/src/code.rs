@@ -140,6 +140,10 @@ pub enum ErrorCode {
     /// The upstream did not answer about the task.
     TaskUnanswered,
 
+    // Passing on what is no call.
+    /// The upstream did not answer a request that is no call.
+    RequestUnanswered,
+
     // After the reservation.
     /// The upstream cannot be reached, and no byte of the call was sent.
     UpstreamUnavailable,
@@ -218,6 +222,7 @@ impl ErrorCode {
             Self::AnswerNotRetained => "answer-not-retained",
             Self::TaskUnknown => "task-unknown",
             Self::TaskUnanswered => "task-unanswered",
+            Self::RequestUnanswered => "request-unanswered",
             Self::UpstreamUnavailable => "upstream-unavailable",
             Self::OutcomeUnknown => "outcome-unknown",
             Self::SettlementFailed => "settlement-failed",
@@ -279,6 +284,7 @@ impl ErrorCode {
             Self::AnswerNotRetained => -31077,
             Self::TaskUnknown => -31078,
             Self::TaskUnanswered => -31079,
+            Self::RequestUnanswered => -31083,
             Self::UpstreamUnavailable => -31080,
             Self::OutcomeUnknown => -31081,
             Self::SettlementFailed => -31082,
@@ -415,11 +421,33 @@ impl ErrorCode {
             Self::AnswerNotRetained => "the answer is not kept, or not any more",
             Self::TaskUnknown => "no task of this agent has this id",
             Self::TaskUnanswered => "the server did not answer about the task",
+            Self::RequestUnanswered => "the server did not answer this request",
             Self::UpstreamUnavailable => "the server is unavailable, and the call was not sent",
             Self::OutcomeUnknown => "the call may have run, and no authoritative answer came",
             Self::SettlementFailed => "the call was answered, and the outcome is not recorded yet",
             Self::Internal => "internal fault",
         }
+    }
+}
+
+/// The HTTP status under which an upstream's own error travels: 200, except
+/// where 2026-07-28 prescribes another for its number.
+#[must_use]
+pub const fn passed_status(revision: Revision, number: Option<i64>) -> StatusCode {
+    match number {
+        Some(-32601) if !revision.has_sessions() => StatusCode::NOT_FOUND,
+        Some(-32021) if !revision.has_sessions() => StatusCode::BAD_REQUEST,
+        _ => StatusCode::OK,
+    }
+}
+
+/// The same for an upstream's error in answer to a call: never 404, since it was
+/// a call, and clients of older habits send again after one.
+#[must_use]
+pub const fn called_status(revision: Revision, number: Option<i64>) -> StatusCode {
+    match number {
+        Some(-32021) if !revision.has_sessions() => StatusCode::BAD_REQUEST,
+        _ => StatusCode::OK,
     }
 }
 
@@ -439,7 +467,7 @@ pub const fn refused_as(classification: Classification) -> Option<ErrorCode> {
     }
 }
 
-const OWN: [ErrorCode; 60] = [
+const OWN: [ErrorCode; 61] = [
     ErrorCode::Framing,
     ErrorCode::Unauthenticated,
     ErrorCode::AuthorizationMalformed,
@@ -496,6 +524,7 @@ const OWN: [ErrorCode; 60] = [
     ErrorCode::AnswerNotRetained,
     ErrorCode::TaskUnknown,
     ErrorCode::TaskUnanswered,
+    ErrorCode::RequestUnanswered,
     ErrorCode::UpstreamUnavailable,
     ErrorCode::OutcomeUnknown,
     ErrorCode::SettlementFailed,

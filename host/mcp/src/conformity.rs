@@ -82,7 +82,7 @@ fn legacy(
     stated: Revision,
     session: Option<Revision>,
 ) -> Result<(), Misfit> {
-    if headers.has_routing() {
+    if headers.has_routing() && !greets(headers, facts) {
         return Err(mismatch(
             "a routing header under a legacy or absent `MCP-Protocol-Version`",
         ));
@@ -98,6 +98,19 @@ fn legacy(
         ));
     }
     Ok(())
+}
+
+/// Whether it is a message of the handshake with an `Mcp-Method` that says so.
+/// Clients that speak both kinds of revisions mirror it before they know which
+/// one is spoken; no revision without sessions has these methods, so there is
+/// nothing to be confused with.
+fn greets(headers: &Headers, facts: &MessageFacts<'_>) -> bool {
+    matches!(
+        facts.method,
+        Some("initialize" | "notifications/initialized")
+    ) && headers.method.as_deref() == facts.method
+        && headers.name.is_none()
+        && headers.params.is_empty()
 }
 
 fn modern(headers: &Headers, facts: &MessageFacts<'_>) -> Result<(), Misfit> {

@@ -37,6 +37,8 @@ pub enum Incoming<'d> {
         id: Item<'d>,
         /// The method.
         method: Item<'d>,
+        /// Its parameters, if it has any.
+        params: Option<Item<'d>>,
     },
     /// The upstream tells something.
     Notification {
@@ -84,7 +86,7 @@ pub fn message<'d>(document: &'d Document<'_>) -> Result<Incoming<'d>, Unreadabl
             }
             let params = root.get("params");
             Ok(match id {
-                Some(id) => Incoming::Request { id, method },
+                Some(id) => Incoming::Request { id, method, params },
                 None => Incoming::Notification { method, params },
             })
         }

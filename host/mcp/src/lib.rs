@@ -8,6 +8,8 @@
 #![forbid(unsafe_code)]
 
 pub mod answer;
+pub mod asks;
+pub mod capability;
 pub mod client;
 pub mod code;
 pub mod conformity;
@@ -15,9 +17,11 @@ pub mod envelope;
 pub mod headers;
 pub mod incoming;
 pub mod json;
+pub mod methods;
 pub mod mirror;
 pub mod outcome;
 mod problem;
+pub mod relay;
 mod revision;
 pub mod server;
 pub mod sse;

@@ -24,35 +24,33 @@ impl Identity {
     /// The `params` of the `initialize` with which the gateway greets an
     /// upstream.
     #[must_use]
-    pub fn greeting(self, revision: Revision) -> Vec<u8> {
+    pub fn greeting(self, revision: Revision, capabilities: &[u8]) -> Vec<u8> {
         Object::new()
             .text("protocolVersion", revision.as_str())
-            .raw("capabilities", b"{}")
+            .raw("capabilities", capabilities)
             .raw("clientInfo", &self.object())
             .finish()
     }
 
     /// The members of `_meta` with which the gateway speaks to an upstream
-    /// that has no sessions.
+    /// that has no sessions; `capabilities` are those of its client.
     #[must_use]
-    pub fn meta(self, revision: Revision) -> Vec<(&'static str, Vec<u8>)> {
+    pub fn meta(self, revision: Revision, capabilities: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
         let version = format!("\"{revision}\"").into_bytes();
         vec![
             ("io.modelcontextprotocol/protocolVersion", version),
             ("io.modelcontextprotocol/clientInfo", self.object()),
-            ("io.modelcontextprotocol/clientCapabilities", b"{}".to_vec()),
+            (
+                "io.modelcontextprotocol/clientCapabilities",
+                capabilities.to_vec(),
+            ),
         ]
     }
 }
 
 /// The result of `initialize`.
 #[must_use]
-pub fn initialized(revision: Revision, identity: Identity) -> Vec<u8> {
-    let capabilities: &[u8] = if revision.has_tasks() {
-        br#"{"tools":{},"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}}"#
-    } else {
-        br#"{"tools":{}}"#
-    };
+pub fn initialized(revision: Revision, identity: Identity, capabilities: &[u8]) -> Vec<u8> {
     Object::new()
         .text("protocolVersion", revision.as_str())
         .raw("capabilities", capabilities)
@@ -62,14 +60,14 @@ pub fn initialized(revision: Revision, identity: Identity) -> Vec<u8> {
 
 /// The result of `server/discover`.
 #[must_use]
-pub fn discovered(identity: Identity) -> Vec<u8> {
+pub fn discovered(identity: Identity, capabilities: &[u8]) -> Vec<u8> {
     let meta = Object::new()
         .raw("io.modelcontextprotocol/serverInfo", &identity.object())
         .finish();
     Object::new()
         .text("resultType", "complete")
         .texts("supportedVersions", Revision::ALL.map(Revision::as_str))
-        .raw("capabilities", br#"{"tools":{}}"#)
+        .raw("capabilities", capabilities)
         .integer("ttlMs", 0)
         .text("cacheScope", "private")
         .raw("_meta", &meta)
@@ -125,17 +123,14 @@ mod tests {
     }
 
     #[test]
-    fn the_gateway_names_itself_and_offers_tools_and_tasks_where_there_are_some() {
-        let text = String::from_utf8(initialized(Revision::R2025_06_18, IDENTITY)).unwrap();
+    fn the_gateway_names_itself_and_what_it_offers() {
+        let capabilities = br#"{"tools":{}}"#;
+        let initialized = initialized(Revision::R2025_06_18, IDENTITY, capabilities);
         assert_eq!(
-            text,
+            String::from_utf8(initialized).unwrap(),
             r#"{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"countersign","version":"0"}}"#
         );
-        let text = String::from_utf8(initialized(Revision::R2025_11_25, IDENTITY)).unwrap();
-        assert!(
-            text.contains(r#""tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}"#)
-        );
-        let text = String::from_utf8(discovered(IDENTITY)).unwrap();
+        let text = String::from_utf8(discovered(IDENTITY, capabilities)).unwrap();
         assert!(text.contains(
             r#""supportedVersions":["2025-03-26","2025-06-18","2025-11-25","2026-07-28"]"#
         ));

@@ -111,6 +111,8 @@ def run(folder):
     passed = failed = 0
     for path in sorted(folder.glob("*.json")):
         file = json.loads(path.read_text(encoding="ascii"))
+        if file["kind"] == "protocol":
+            continue  # What a gateway answers, and no reader.
         for case in file["cases"]:
             wrong = list(KINDS[file["kind"]](case))
             passed, failed = passed + (not wrong), failed + bool(wrong)

@@ -5,14 +5,13 @@ use crate::{
     nextest, tools, workspace,
 };
 
-/// Official Python and TypeScript clients, and npm's everything server
+/// The official conformance suite, and clients and servers of others
 ///
-/// Installs the pinned clients of tests/clients under target/clients (Python's
-/// `mcp`; npm's `@modelcontextprotocol/sdk`, `@modelcontextprotocol/client` and
-/// `@modelcontextprotocol/server-everything`), then runs
-/// tests/tests/foreign_clients.rs: each client calls tools on the ledger server
-/// and on the everything server through Countersign, in the revisions that it
-/// negotiates.
+/// Installs what tests/clients pins under target/clients, then runs the official
+/// suite against a server of ours directly and through the gateway, check by
+/// check, and the matrix of foreign clients × servers × revisions, and writes
+/// docs/interop.md. Last it runs tests/tests/foreign_clients.rs, in which each
+/// client is told about repeats, collisions and denials.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Only install the clients
@@ -26,6 +25,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         return Ok(());
     }
     nextest::binaries()?;
+    let mut command = chore::command(workspace::binaries().join("interop"), [""; 0]);
+    command.env("COUNTERSIGN_BINARIES", workspace::binaries());
+    chore::run(command.args(["--write", "docs/interop.md"]))?;
     tests()
 }
 
@@ -39,6 +41,12 @@ pub(crate) fn install() -> Outcome {
 
 /// Runs the tests that need the clients.
 pub(crate) fn tests() -> Outcome {
-    let selection = ["--workspace", "--test", "foreign_clients"];
+    let selection = [
+        "--workspace",
+        "--test",
+        "foreign_clients",
+        "--test",
+        "conformance",
+    ];
     chore::run(&mut nextest::tests(&selection, true))
 }

@@ -41,7 +41,8 @@ async fn ask(upstream: &Upstream, agent: &Agent, cursor: Option<&String>) -> Res
         mirrored: &[],
         body: &body,
         gate: None,
-        progress: None,
+        line: None,
+        endless: false,
         cancel: Cancel::default(),
     };
     let read = |answer: Answer<'_>| page(answer.ok()?).ok();
@@ -58,7 +59,7 @@ fn params(revision: Revision, cursor: Option<&String>) -> Vec<u8> {
     }
     if !revision.has_sessions() {
         let mut meta = Object::new();
-        for (name, value) in IDENTITY.meta(revision) {
+        for (name, value) in IDENTITY.meta(revision, b"{}") {
             meta = meta.raw(name, &value);
         }
         params = params.raw("_meta", &meta.finish());

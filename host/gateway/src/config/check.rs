@@ -8,6 +8,8 @@ use std::time::Duration;
 use crate::identity::Resource;
 use countersign_evidence::ServerName;
 use countersign_mcp::Revision;
+use countersign_mcp::asks::{Ask, Permitted};
+use countersign_mcp::methods::{METHODS, Passed};
 use http::{HeaderName, HeaderValue, Uri};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
@@ -15,8 +17,8 @@ use rustls::pki_types::pem::PemObject as _;
 use super::identity::{Around, identity};
 use super::store::store;
 use super::{
-    Answers, Catalog, Config, ConfigError, Enforcement, Limits, OnDrift, Profiles, Required,
-    Secret, Server, Store,
+    Answers, Catalog, Config, ConfigError, Enforcement, Limits, OnDisconnect, OnDrift, Profiles,
+    Required, Secret, Server, Store,
 };
 use super::{Telemetry, Tls, Traces, Transport, file};
 
@@ -245,9 +247,39 @@ fn server(given: file::Server, folder: &Path) -> Checked<Server> {
         call_timeout: ms(given.call_timeout_ms, 60_000),
         connect_timeout: ms(given.connect_timeout_ms, 10_000),
         send_call_id: given.send_call_id,
+        passed: passed(&given.methods, &name)?,
+        permitted: permitted(&given.client_requests, &name)?,
+        on_disconnect: given
+            .on_disconnect
+            .iter()
+            .map(|(tool, what)| {
+                let what = match what {
+                    file::OnDisconnect::Forward => OnDisconnect::Forward,
+                    file::OnDisconnect::Finish => OnDisconnect::Finish,
+                };
+                (tool.clone(), what)
+            })
+            .collect(),
         transport: transport(given, &name, folder)?,
         revision,
         name,
+    })
+}
+
+fn passed(methods: &[String], server: &ServerName) -> Checked<Passed> {
+    Passed::of(methods.iter().map(String::as_str)).map_err(|error| {
+        let known = METHODS.map(|method| method.name).join(", ");
+        ConfigError::new(format!("server `{server}`: `methods`: {error}")).help(format!(
+            "a group like `resources/*`, or one of {known}; tools always pass"
+        ))
+    })
+}
+
+fn permitted(methods: &[String], server: &ServerName) -> Checked<Permitted> {
+    Permitted::of(methods.iter().map(String::as_str)).map_err(|error| {
+        let known = Ask::ALL.map(Ask::method).join(", ");
+        ConfigError::new(format!("server `{server}`: `client_requests`: {error}"))
+            .help(format!("one of {known}"))
     })
 }
 
@@ -477,6 +509,14 @@ mod tests {
             (
                 "a certificate that is not there",
                 format!("{}ca_file = \"ca.pem\"\n", OPEN.replace("http:", "https:")),
+            ),
+            (
+                "a method that does not pass",
+                format!("{OPEN}methods = [\"tools/call\"]\n"),
+            ),
+            (
+                "something that no server asks",
+                format!("{OPEN}client_requests = [\"ping\"]\n"),
             ),
             (
                 "an unknown revision",

@@ -403,6 +403,19 @@ pub(super) struct Server {
     pub(super) connect_timeout_ms: Option<u64>,
     #[serde(default = "yes")]
     pub(super) send_call_id: bool,
+    #[serde(default)]
+    pub(super) methods: Vec<String>,
+    #[serde(default)]
+    pub(super) client_requests: Vec<String>,
+    #[serde(default)]
+    pub(super) on_disconnect: BTreeMap<String, OnDisconnect>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum OnDisconnect {
+    Forward,
+    Finish,
 }
 
 fn yes() -> bool {

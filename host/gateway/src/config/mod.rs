@@ -11,6 +11,7 @@ mod identity;
 mod store;
 mod suggest;
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -20,6 +21,8 @@ use countersign_evidence::{LogId, ServerName};
 use countersign_identity::{Aliases, ProofRules, TrustDomain};
 use countersign_ledger::DatabaseUrl;
 use countersign_mcp::Revision;
+use countersign_mcp::asks::Permitted;
+use countersign_mcp::methods::Passed;
 use http::{HeaderName, HeaderValue, Uri};
 use rustls::pki_types::CertificateDer;
 
@@ -329,6 +332,24 @@ pub struct Server {
     pub connect_timeout: Duration,
     /// Whether the attempt's `call_id` is told to it.
     pub send_call_id: bool,
+    /// Methods beside those of tools that pass to it.
+    pub passed: Passed,
+    /// What it may ask of its clients.
+    pub permitted: Permitted,
+    /// By tool, what becomes of a call whose client goes away, in revisions in
+    /// which that is a cancel.
+    pub on_disconnect: BTreeMap<String, OnDisconnect>,
+}
+
+/// What becomes of a call whose client goes away, in revisions in which that is
+/// a cancel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnDisconnect {
+    /// The upstream's stream is closed: at worst the outcome is not known. The
+    /// default of tools that claim to be read-only.
+    Forward,
+    /// It ends and settles, and its answer is kept. The default of all others.
+    Finish,
 }
 
 /// How an upstream is reached.

@@ -2,6 +2,7 @@
 
 use axum::response::Response;
 use countersign_canon::{Code, Document, Limits, Refusal, Request};
+use countersign_mcp::capability::Offer;
 use countersign_mcp::headers::SESSION_ID;
 use countersign_mcp::{ErrorCode, Problem, Revision, client, envelope, server};
 use http::HeaderValue;
@@ -25,7 +26,10 @@ pub(super) async fn answer(
     let result = match request.method.as_str() {
         "initialize" if sessions => return initialize(gateway, arrival, request).await,
         "ping" if sessions => b"{}".to_vec(),
-        "server/discover" if !sessions => server::discovered(IDENTITY),
+        "server/discover" if !sessions => {
+            let capabilities = announced(&arrival, revision).await;
+            server::discovered(IDENTITY, &capabilities)
+        }
         fetch::METHOD => return fetch::answer(gateway, arrival, revision, request).await,
         "tasks/get" | "tasks/result" | "tasks/cancel" | "tasks/list" if revision.has_tasks() => {
             return tasks::answer(gateway, arrival, request).await;
@@ -62,13 +66,30 @@ async fn initialize(gateway: &Gateway, arrival: Arrival, request: &Request) -> R
         let refused = unread(gateway, &arrival, ErrorCode::Overloaded).await;
         return respond::reply(refused.reply(Some(&request.id)));
     }
-    let result = server::initialized(read.revision, IDENTITY);
+    let capabilities = announced(&arrival, read.revision).await;
+    let result = server::initialized(read.revision, IDENTITY, &capabilities);
     let mut response = respond::reply(Reply::ok(envelope::result(&request.id, &result)));
     if let Ok(mut value) = HeaderValue::from_str(&secret) {
         value.set_sensitive(true);
         response.headers_mut().insert(SESSION_ID, value);
     }
     response
+}
+
+/// The capabilities that a client is told. Where only tools pass, nobody need be
+/// asked for them; a server that cannot be asked offers nothing more.
+async fn announced(arrival: &Arrival, revision: Revision) -> Vec<u8> {
+    let Arrival { server, agent, .. } = arrival;
+    let offer = if server.passed.is_empty() {
+        Offer::default()
+    } else {
+        server.upstream.offer(agent).await.unwrap_or_else(|reason| {
+            let reason = reason.as_str();
+            tracing::warn!(server = %server.name, reason, "what it offers is not known");
+            Offer::default()
+        })
+    };
+    offer.announced(&server.passed, revision)
 }
 
 async fn list(

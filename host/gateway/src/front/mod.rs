@@ -11,7 +11,9 @@ mod guard;
 pub(crate) mod listener;
 mod methods;
 mod post;
+mod relay;
 mod respond;
+mod stream;
 pub(crate) mod tasks;
 
 use std::sync::Arc;
@@ -61,9 +63,9 @@ async fn named(
 async fn mcp(gateway: Arc<Gateway>, server: Option<String>, request: Request) -> Response {
     match *request.method() {
         Method::POST => post::post(gateway, server.as_deref(), request).await,
+        Method::GET => stream::open(&gateway, server.as_deref(), request).await,
         Method::DELETE => delete(&gateway, server.as_deref(), request).await,
-        // No stream of the server's own is offered, as a 405 says.
-        _ => not_allowed(),
+        _ => not_allowed("GET, POST, DELETE"),
     }
 }
 
@@ -90,7 +92,7 @@ async fn delete(gateway: &Gateway, server: Option<&str>, request: Request) -> Re
         .version
         .is_some_and(|revision| !revision.has_sessions())
     {
-        return not_allowed();
+        return not_allowed(WITHOUT_SESSIONS);
     }
     let ended = gateway.server(server).is_some_and(|server| {
         let secret = headers.session.as_deref();
@@ -103,11 +105,14 @@ async fn delete(gateway: &Gateway, server: Option<&str>, request: Request) -> Re
     }
 }
 
-fn not_allowed() -> Response {
+/// The HTTP methods of a revision without sessions.
+const WITHOUT_SESSIONS: &str = "POST";
+
+fn not_allowed(allow: &'static str) -> Response {
     let mut response = respond::problem(&Problem::new(ErrorCode::MethodNotAllowed));
     response
         .headers_mut()
-        .insert(header::ALLOW, HeaderValue::from_static("POST, DELETE"));
+        .insert(header::ALLOW, HeaderValue::from_static(allow));
     response
 }
 

@@ -13,17 +13,19 @@ use std::time::Duration;
 use axum::extract::Request;
 use axum::response::Response;
 use bytes::Bytes;
-use countersign_canon::{Admitted, Call, Code, Document, Id, Limits, Notification, Refusal};
+use countersign_canon::{Admitted, Call, Code, Document, Id, Limits, Notification, Refusal, Reply};
 use countersign_evidence::{Agent, Draft, ExecutionId, Kind, RefusalCode, WorkflowId};
 use countersign_identity::Principal;
 use countersign_ledger::InForce;
+use countersign_mcp::asks::Ask;
 use countersign_mcp::client::{Mirrored, REPLY};
 use countersign_mcp::conformity::{self, MessageFacts};
+use countersign_mcp::methods::Method;
 use countersign_mcp::{ErrorCode, HeaderFault, Headers, Problem, Revision, envelope};
 use http::{HeaderMap, StatusCode};
 
 use super::accept::Accepts;
-use super::{body, caller, methods, respond};
+use super::{body, caller, methods, relay, respond};
 use crate::delivery;
 use crate::identity;
 use crate::pipeline::{self, Arrival, Attempt, Bound, admit::admit, fault, interpret};
@@ -101,7 +103,7 @@ pub(super) async fn post(
 
 /// More requests than the agent's rate, or none at all any more; counted, so
 /// that nobody can fill the log.
-fn throttled(gateway: &Gateway, agent: &Agent) -> Option<Response> {
+pub(super) fn throttled(gateway: &Gateway, agent: &Agent) -> Option<Response> {
     let now = gateway.environment.monotonic();
     let code = if gateway.running.is_draining() {
         ErrorCode::ShuttingDown
@@ -189,13 +191,13 @@ fn header_of(headers: &HeaderMap, name: &str) -> Option<String> {
 }
 
 /// A message that was admitted.
-struct Received {
-    gateway: Arc<Gateway>,
-    arrival: Arrival,
-    accepts: Accepts,
-    message: Bytes,
+pub(super) struct Received {
+    pub(super) gateway: Arc<Gateway>,
+    pub(super) arrival: Arrival,
+    pub(super) accepts: Accepts,
+    pub(super) message: Bytes,
     /// The header, which counts where the message has none.
-    traceparent: Option<String>,
+    pub(super) traceparent: Option<String>,
 }
 
 impl Received {
@@ -238,9 +240,12 @@ impl Received {
                 let mirrored = Mirrored::of_params(&request.method, request.params.as_deref());
                 let facts = mirrored.facts(&request.method, true);
                 match self.settle_revision(&headers, &facts) {
-                    Ok(revision) => {
-                        methods::answer(&self.gateway, self.arrival, revision, &request).await
-                    }
+                    Ok(revision) => match Method::find(&request.method) {
+                        Some(method) => relay::relay(self, revision, method, request).await,
+                        None => {
+                            methods::answer(&self.gateway, self.arrival, revision, &request).await
+                        }
+                    },
                     Err(problem) => self.refuse_because(*problem, id.as_ref()).await,
                 }
             }
@@ -255,17 +260,38 @@ impl Received {
                     Err(problem) => self.refuse_because(*problem, None).await,
                 }
             }
-            Admitted::Reply(_) => match self.settle_revision(&headers, &REPLY) {
-                // Nothing is ever asked of a client.
+            Admitted::Reply(reply) => match self.settle_revision(&headers, &REPLY) {
+                Ok(_) if self.answers(&reply) => respond::accepted(),
                 Ok(_) => self.refuse(ErrorCode::UnsolicitedReply, None).await,
                 Err(problem) => self.refuse_because(*problem, None).await,
             },
         }
     }
 
+    /// Gives a reply, as it was written, to the server that asked; false where
+    /// nothing was asked in this session under its id.
+    fn answers(&self, reply: &Reply) -> bool {
+        let Some(session) = &self.arrival.session else {
+            return false;
+        };
+        let Ok(document) = Document::read(&self.message, Limits::STANDARD) else {
+            return false;
+        };
+        let raw = |name: &str| document.root().get(name).map(|item| item.raw().to_vec());
+        let answer = match (raw("result"), raw("error")) {
+            (Some(result), None) => Ok(result),
+            (_, error) => Err(error.unwrap_or_default()),
+        };
+        session.answer(&reply.id, answer)
+    }
+
     /// A cancel reaches the request that it names, if that is this session's and
-    /// still open; all other notifications are taken and mean nothing here.
+    /// still open; changed roots are told to a server that may ask for them. All
+    /// other notifications are taken and mean nothing here.
     fn take_note(&self, said: &Notification) {
+        if said.method == "notifications/roots/list_changed" {
+            self.tell_of_roots();
+        }
         if said.method != "notifications/cancelled" {
             return;
         }
@@ -274,6 +300,18 @@ impl Received {
         {
             session.cancel(&id);
         }
+    }
+
+    fn tell_of_roots(&self) {
+        let Arrival { server, agent, .. } = &self.arrival;
+        if !server.upstream.permitted().has(Ask::Roots) || self.arrival.session.is_none() {
+            return;
+        }
+        let (server, agent) = (Arc::clone(server), agent.clone());
+        tokio::spawn(async move {
+            let method = "notifications/roots/list_changed";
+            server.upstream.tell(&agent, method, None).await;
+        });
     }
 
     /// Finds the session and the revision; both are then part of the arrival.
@@ -359,6 +397,7 @@ impl Received {
             opened_by: self.arrival.call_id.clone(),
             cancel: claim.as_ref().map(Claim::cancel).unwrap_or_default(),
             trace,
+            streams: self.accepts.events,
             arrival: self.arrival,
         };
         let (outbox, inbox) = delivery::channel();

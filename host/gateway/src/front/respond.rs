@@ -73,7 +73,16 @@ pub(super) async fn deliver(mut inbox: Inbox, accepts: Accepts) -> Response {
         Some(event) = inbox.events.recv() => Some(event),
         () = tokio::time::sleep(PATIENCE) => None,
     };
-    let mut response = Response::new(Body::new(Events::new(inbox, first)));
+    events(Events::new(inbox, first))
+}
+
+/// A stream that begins at once.
+pub(super) fn stream(inbox: Inbox) -> Response {
+    events(Events::new(inbox, None))
+}
+
+fn events(events: Events) -> Response {
+    let mut response = Response::new(Body::new(events));
     let headers = response.headers_mut();
     headers.insert(
         header::CONTENT_TYPE,

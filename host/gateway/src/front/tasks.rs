@@ -156,7 +156,8 @@ async fn ask(
         mirrored: &[],
         body: &body,
         gate: None,
-        progress: None,
+        line: None,
+        endless: false,
         cancel: Cancel::default(),
     };
     let exchange = arrival

@@ -50,6 +50,8 @@ pub(crate) struct Attempt {
     pub(crate) opened_by: CallId,
     /// Whether the caller still wants an answer.
     pub(crate) cancel: Cancel,
+    /// Whether the caller takes an event stream.
+    pub(crate) streams: bool,
     /// What is told of it to those who watch.
     pub(crate) trace: Arc<Trace>,
 }

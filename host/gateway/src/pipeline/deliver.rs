@@ -1,6 +1,7 @@
 //! settlement → what the caller gets, with its receipt.
 
 use countersign_ledger::outcome_str;
+use countersign_mcp::code::called_status;
 use countersign_mcp::{ErrorCode, Problem, envelope};
 
 use super::attempt::Attempt;
@@ -27,9 +28,11 @@ pub(super) fn deliver(attempt: &Attempt, settling: Settling) -> Reply {
     };
     let receipt = settled.receipt.to_json();
     match answer {
-        Ok(answer) if answer.is_error() => {
-            Reply::ok(envelope::error(&attempt.id, &answer.with_receipt(&receipt)))
-        }
+        Ok(answer) if answer.is_error() => Reply {
+            status: called_status(attempt.revision, answer.number()),
+            body: envelope::error(&attempt.id, &answer.with_receipt(&receipt)),
+            retry_after_ms: None,
+        },
         Ok(answer) => Reply::ok(envelope::result(
             &attempt.id,
             &answer.with_receipt(&receipt),

@@ -7,12 +7,14 @@ use countersign_canon::document::Item;
 use countersign_evidence::answer::{self as evidence, Form};
 use countersign_ledger::{Answer as Digested, Reserved, Token};
 use countersign_mcp::answer::ResultType;
+use countersign_mcp::capability::Capability;
 use countersign_mcp::envelope::{Additions, member_of, tool_call};
 use countersign_mcp::task::{self, Task};
-use countersign_mcp::{Answer, Verdict, incoming};
+use countersign_mcp::{Answer, Verdict, client, incoming};
 
 use super::attempt::Attempt;
 use super::catalog::Offered;
+use crate::config::OnDisconnect;
 use crate::delivery::Outbox;
 use crate::upstream::{Answer as Reply, Exchange, IDENTITY, Request};
 
@@ -44,6 +46,7 @@ pub(super) async fn invoke(
     let server = &attempt.arrival.server;
     let upstream = &server.upstream;
     let progress = member_of(&attempt.transport, "progressToken");
+    let logs = server.passed.touches(Capability::Logging);
     let traceparent = attempt.trace.onward();
     let body = |id: u64| {
         let mut meta = Vec::new();
@@ -58,7 +61,11 @@ pub(super) async fn invoke(
             meta.push(("countersign.dev/call_id", call_id));
         }
         if !upstream.revision().has_sessions() {
-            meta.extend(IDENTITY.meta(upstream.revision()));
+            let capabilities = upstream.permitted().of_client(&attempt.context);
+            meta.extend(IDENTITY.meta(upstream.revision(), &capabilities));
+            if let Some(level) = client::log_level(&attempt.context).filter(|_| logs) {
+                meta.push((client::LOG_LEVEL, level));
+            }
         }
         let continuation = attempt
             .bound
@@ -67,14 +74,25 @@ pub(super) async fn invoke(
             .map(|c| c.canonical.as_slice());
         tool_call(id, &attempt.bound.action, &Additions { meta, continuation }).ok()
     };
+    let mut line = outbox.line().with_progress(progress).with_messages(logs);
+    if let Some(session) = attempt.arrival.session.as_ref().filter(|_| attempt.streams) {
+        line = line.asking(session, upstream.permitted());
+    }
+    let mut cancel = attempt.cancel.clone();
+    if !attempt.revision.has_sessions()
+        && server.on_disconnect(offered.tool(), offered.class()) == OnDisconnect::Forward
+    {
+        cancel = cancel.or(outbox.left());
+    }
     let request = Request {
         method: "tools/call",
         name: Some(&attempt.bound.interpreted.tool),
         mirrored: offered.mirrored(),
         body: &body,
         gate: Some(token.gate()),
-        progress: progress.map(|token| outbox.progress(token)),
-        cancel: attempt.cancel.clone(),
+        line: Some(line),
+        endless: false,
+        cancel,
     };
     let kind = if attempt.revision.has_sessions() {
         ResultType::AsIs

@@ -173,7 +173,8 @@ impl Drop for Running<'_> {
     }
 }
 
-fn overloaded() -> Problem {
+/// Too much at once.
+pub(crate) fn overloaded() -> Problem {
     let mut problem = Problem::new(ErrorCode::Overloaded);
     problem.retry_after_ms = Some(250);
     problem

@@ -5,11 +5,15 @@
 use std::sync::atomic::Ordering;
 
 use countersign_canon::document::{Item, Kind};
+use countersign_evidence::Agent;
+use countersign_mcp::asks::Ask;
 use countersign_mcp::envelope;
 use countersign_mcp::incoming::{self, Incoming, Unreadable};
 
 use super::Signals;
-use crate::delivery::Progress;
+use super::news::Topic;
+use crate::delivery::Line;
+use crate::session::Pending;
 
 /// What to do with a message.
 pub(super) enum Step<'d> {
@@ -17,66 +21,118 @@ pub(super) enum Step<'d> {
     Answer(Result<Item<'d>, Item<'d>>),
     /// The upstream asked something: this goes back.
     Respond(Vec<u8>),
+    /// The upstream asked something of the client, under its own id: the answer
+    /// is awaited.
+    Asked(Item<'d>, Pending),
+    /// The upstream wants no answer any more to what it asked under that id.
+    Withdrawn(Item<'d>),
     /// It was for somebody else, or is done with.
     GoOn,
 }
 
-/// Says what to do with a message. `ours` is the id of the open request, where
-/// there is one on this stream.
-pub(super) fn step<'d>(
-    incoming: Incoming<'d>,
-    ours: Option<u64>,
-    progress: Option<&Progress>,
-    signals: &Signals,
-) -> Step<'d> {
+/// The request that is open where a message came from, and its client.
+#[derive(Clone, Copy)]
+pub(super) struct Around<'a> {
+    /// Whose session or process it is.
+    pub(super) agent: &'a Agent,
+    /// The id of the open request, where there is one on this stream.
+    pub(super) ours: Option<u64>,
+    pub(super) line: Option<&'a Line>,
+    pub(super) signals: &'a Signals,
+}
+
+/// Says what to do with a message.
+pub(super) fn step<'d>(incoming: Incoming<'d>, around: Around<'_>) -> Step<'d> {
     match incoming {
         Incoming::Reply { id, answer } => {
-            if ours.is_some_and(|ours| incoming::is_ours(id, ours)) {
+            if around.ours.is_some_and(|ours| incoming::is_ours(id, ours)) {
                 return Step::Answer(answer);
             }
             tracing::warn!("an upstream answered a request that is not open; dropped");
             Step::GoOn
         }
-        Incoming::Request { id, method } if method.is_text("ping") => {
+        Incoming::Request { id, method, .. } if method.is_text("ping") => {
             Step::Respond(envelope::empty_result(id.raw()))
         }
-        // Nothing was offered that it could ask for.
-        Incoming::Request { id, .. } => Step::Respond(envelope::not_supported(id.raw())),
-        Incoming::Notification { method, params } => {
-            if method.is_text("notifications/progress") {
-                if let (Some(progress), Some(params), Some(ours)) = (progress, params, ours) {
-                    forward(progress, params, ours);
-                }
-            } else if method.is_text("notifications/tools/list_changed") {
-                signals.tools_changed.store(true, Ordering::SeqCst);
+        Incoming::Request { id, method, params } => {
+            let pending = Ask::of(method).and_then(|ask| around.line?.ask(ask, params));
+            match pending {
+                Some(pending) => Step::Asked(id, pending),
+                // Nothing else was offered that it could ask for.
+                None => Step::Respond(envelope::not_supported(id.raw())),
             }
-            Step::GoOn
         }
+        Incoming::Notification { method, params } => note(method, params, around),
     }
 }
 
-/// Reads the id of a reply, so that a transport with one stream for all
-/// requests can find the one who waits.
-pub(super) fn reply_to(bytes: &[u8]) -> Result<Option<u64>, Unreadable> {
+fn note<'d>(method: Item<'d>, params: Option<Item<'d>>, around: Around<'_>) -> Step<'d> {
+    let Around {
+        agent,
+        ours,
+        line,
+        signals,
+    } = around;
+    if method.is_text("notifications/progress") {
+        if let (Some(line), Some(params), Some(ours)) = (line, params, ours) {
+            forward(line, params, ours);
+        }
+        return Step::GoOn;
+    }
+    if method.is_text("notifications/cancelled") {
+        let id = params.and_then(|params| params.get("requestId"));
+        return id.map_or(Step::GoOn, Step::Withdrawn);
+    }
+    if method.is_text("notifications/subscriptions/acknowledged") {
+        if let (Some(line), Some(ours)) = (line, ours) {
+            line.subscribed("notifications/subscriptions/acknowledged", params, ours);
+        }
+        return Step::GoOn;
+    }
+    let Some(topic) = Topic::of(method, params) else {
+        return Step::GoOn;
+    };
+    if topic == Topic::Tools {
+        signals.tools_changed.store(true, Ordering::SeqCst);
+    }
+    let taken = match (line, ours) {
+        (Some(line), _) if topic == Topic::Log => line.message(params),
+        (Some(line), Some(ours)) => line.subscribed(topic.method(), params, ours),
+        _ => false,
+    };
+    if !taken {
+        signals.news.tell(agent, topic, params);
+    }
+    Step::GoOn
+}
+
+/// The request that a message is about, so that a transport with one stream for
+/// all requests can find the one who waits.
+pub(super) fn about(bytes: &[u8]) -> Result<Option<u64>, Unreadable> {
     let document = incoming::read(bytes)?;
+    let number = |item: Item<'_>| item.integer().and_then(|id| u64::try_from(id).ok());
     Ok(match incoming::message(&document)? {
-        Incoming::Reply { id, .. } => id
-            .and_then(Item::integer)
-            .and_then(|id| u64::try_from(id).ok()),
-        // The token of progress is the id of the request that it is about.
+        Incoming::Reply { id, .. } => id.and_then(number),
+        // The token of progress is the id of the request that it is about, and
+        // so is the id of a subscription.
         Incoming::Notification { method, params } if method.is_text("notifications/progress") => {
             params.and_then(token)
         }
-        _ => None,
+        Incoming::Notification { params, .. } => params
+            .and_then(|params| params.get("_meta")?.get(SUBSCRIPTION))
+            .and_then(number),
+        Incoming::Request { .. } => None,
     })
 }
+
+const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
 fn token(params: Item<'_>) -> Option<u64> {
     u64::try_from(params.get("progressToken")?.integer()?).ok()
 }
 
 /// Progress goes to the client under the client's own token.
-fn forward(progress: &Progress, params: Item<'_>, ours: u64) {
+fn forward(line: &Line, params: Item<'_>, ours: u64) {
     if params.kind() != Kind::Object || token(params) != Some(ours) {
         return;
     }
@@ -90,5 +146,5 @@ fn forward(progress: &Progress, params: Item<'_>, ours: u64) {
             )
         })
         .collect();
-    progress.send(&others);
+    line.progress(&others);
 }

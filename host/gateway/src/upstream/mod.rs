@@ -7,6 +7,7 @@
 
 mod conversation;
 mod http;
+mod news;
 mod stdio;
 
 use std::sync::Arc;
@@ -16,14 +17,22 @@ use std::time::Duration;
 use countersign_canon::document::Item;
 use countersign_evidence::{Agent, RefusalCode};
 use countersign_ledger::{GateClosed, SendGate};
-use countersign_mcp::{Revision, envelope, server::Identity};
-use tokio::sync::watch;
+use countersign_mcp::asks::Permitted;
+use countersign_mcp::capability::Offer;
+use countersign_mcp::{Revision, envelope, json::Object, server::Identity};
+use tokio::sync::{broadcast, watch};
+use tokio::time::Instant;
 
 use crate::config;
-use crate::delivery::{Cancel, Progress};
+use crate::delivery::{Cancel, Line};
+pub(crate) use http::Listening;
+pub(crate) use news::{News, Topic};
 
 /// How long an answer is still waited for once its request was cancelled.
 const AFTER_CANCEL: Duration = Duration::from_secs(2);
+
+/// What an upstream without sessions offers is asked again after this long.
+const OFFER_HOLDS: Duration = Duration::from_secs(30);
 
 /// Who the gateway is.
 pub(crate) const IDENTITY: Identity = Identity {
@@ -38,7 +47,10 @@ pub(crate) struct Upstream {
     revision: Revision,
     call_timeout: Duration,
     connect_timeout: Duration,
+    permitted: Arc<Permitted>,
     signals: Signals,
+    /// What it said that it offers, and when; without sessions only.
+    discovered: tokio::sync::Mutex<Option<(Instant, Offer)>>,
 }
 
 #[derive(Debug)]
@@ -53,6 +65,8 @@ pub(crate) struct Signals {
     /// Set where the upstream said that its list of tools has changed.
     pub(crate) tools_changed: Arc<AtomicBool>,
     greeted: Arc<AtomicBool>,
+    /// What it tells apart from requests.
+    pub(crate) news: news::Desk,
     /// True once what still runs must end.
     pub(crate) hurry: watch::Receiver<bool>,
 }
@@ -71,8 +85,10 @@ pub(crate) struct Request<'r> {
     pub(crate) body: &'r (dyn Fn(u64) -> Option<Vec<u8>> + Send + Sync),
     /// Passed directly before the first byte is written.
     pub(crate) gate: Option<SendGate>,
-    /// Where progress goes, if the client asked for it.
-    pub(crate) progress: Option<Progress>,
+    /// Where goes what is said before the answer.
+    pub(crate) line: Option<Line>,
+    /// Whether it stays open until its client goes away.
+    pub(crate) endless: bool,
     /// Whether its caller still wants an answer.
     pub(crate) cancel: Cancel,
 }
@@ -166,6 +182,7 @@ impl Upstream {
         let signals = Signals {
             tools_changed: Arc::default(),
             greeted: Arc::default(),
+            news: news::Desk::default(),
             hurry,
         };
         let kind = match &server.transport {
@@ -177,6 +194,7 @@ impl Upstream {
                 url.clone(),
                 headers.clone(),
                 roots.as_deref(),
+                server.permitted.capabilities(),
                 signals.clone(),
             )?),
             config::Transport::Stdio {
@@ -198,6 +216,7 @@ impl Upstream {
                 Kind::Stdio(stdio::Stdio::new(
                     server.name.clone(),
                     command,
+                    server.permitted.capabilities(),
                     signals.clone(),
                 ))
             }
@@ -207,7 +226,9 @@ impl Upstream {
             revision: server.revision,
             call_timeout: server.call_timeout,
             connect_timeout: server.connect_timeout,
+            permitted: Arc::new(server.permitted.clone()),
             signals,
+            discovered: tokio::sync::Mutex::default(),
         })
     }
 
@@ -220,6 +241,85 @@ impl Upstream {
     /// Whether the list of tools may have changed; asking does not reset it.
     pub(crate) fn tools_may_have_changed(&self) -> bool {
         self.signals.tools_changed.load(Ordering::SeqCst)
+    }
+
+    /// What it may ask of its clients.
+    #[must_use]
+    pub(crate) fn permitted(&self) -> &Arc<Permitted> {
+        &self.permitted
+    }
+
+    /// Hears of what it tells apart from requests.
+    #[must_use]
+    pub(crate) fn news(&self) -> broadcast::Receiver<Arc<News>> {
+        self.signals.news.listen()
+    }
+
+    /// Holds a stream of the upstream's own open for an agent, for as long as
+    /// what this gives is held; none where its transport needs none.
+    pub(crate) fn listening(&self, agent: &Agent) -> Option<Arc<Listening>> {
+        match &self.kind {
+            Kind::Http(http) if self.revision.has_sessions() => {
+                Some(http.listening(agent, self.revision))
+            }
+            _ => None,
+        }
+    }
+
+    /// What it says that it offers to an agent.
+    ///
+    /// # Errors
+    /// Why it cannot be asked.
+    pub(crate) async fn offer(&self, agent: &Agent) -> Result<Offer, Reason> {
+        if self.revision.has_sessions() {
+            self.ready(agent).await?;
+            return match &self.kind {
+                Kind::Http(http) => http.offer(agent, self.revision).await,
+                Kind::Stdio(stdio) => stdio.offer(agent, self.revision).await,
+            };
+        }
+        let mut discovered = self.discovered.lock().await;
+        if let Some((at, offer)) = *discovered
+            && at.elapsed() < OFFER_HOLDS
+        {
+            return Ok(offer);
+        }
+        let meta = self.meta(b"{}");
+        let params = Object::new().raw("_meta", &meta).finish();
+        let body = |id| {
+            Some(envelope::message(
+                Some(id),
+                "server/discover",
+                Some(&params),
+            ))
+        };
+        let request = Request {
+            method: "server/discover",
+            name: None,
+            mirrored: &[],
+            body: &body,
+            gate: None,
+            line: None,
+            endless: false,
+            cancel: Cancel::default(),
+        };
+        let read = |answer: Answer<'_>| answer.ok().map(Offer::of);
+        match self.exchange(agent, request, read).await {
+            Exchange::Answered(offer) => {
+                *discovered = Some((Instant::now(), offer));
+                Ok(offer)
+            }
+            Exchange::NotSent(reason) | Exchange::Unanswered { reason, .. } => Err(reason),
+        }
+    }
+
+    /// The `_meta` of a request of the gateway's own, without sessions.
+    fn meta(&self, capabilities: &[u8]) -> Vec<u8> {
+        let members = IDENTITY.meta(self.revision, capabilities);
+        let object = members.iter().fold(Object::new(), |object, (name, value)| {
+            object.raw(name, value)
+        });
+        object.finish()
     }
 
     /// Whether the list of tools is known to have changed; asking resets it.
@@ -257,6 +357,7 @@ impl Upstream {
         let trace = Trace::default();
         let mut hurry = self.signals.hurry.clone();
         let cancel = request.cancel.clone();
+        let endless = request.endless;
         let mut exchange = Box::pin(async {
             match &self.kind {
                 Kind::Http(http) => {
@@ -275,10 +376,10 @@ impl Upstream {
             biased;
             () = cancel.requested() => Reason::Cancelled,
             exchange = &mut exchange => return exchange,
-            () = tokio::time::sleep(self.call_timeout) => Reason::Timeout,
+            () = tokio::time::sleep(self.call_timeout), if !endless => Reason::Timeout,
             _ = hurry.wait_for(|hurry| *hurry) => Reason::ShuttingDown,
         };
-        if reason == Reason::Cancelled && trace.left() {
+        if reason == Reason::Cancelled && trace.left() && self.hears_cancels() {
             // A cancel undoes nothing, and the answer may be on its way.
             let telling = async {
                 self.cancel(agent, trace.id()).await;
@@ -307,14 +408,25 @@ impl Upstream {
         }
     }
 
-    /// Tells the upstream that nobody waits any more; best effort. Without
-    /// sessions, closing the stream has said so already.
+    /// Whether a cancel is told by a notification. Without sessions, closing
+    /// the HTTP stream says it.
+    fn hears_cancels(&self) -> bool {
+        self.revision.has_sessions() || matches!(self.kind, Kind::Stdio(_))
+    }
+
+    /// Tells the upstream that nobody waits any more; best effort.
     async fn cancel(&self, agent: &Agent, id: u64) {
-        if !self.revision.has_sessions() {
+        if !self.hears_cancels() {
             return;
         }
         let params = format!("{{\"requestId\":{id}}}");
-        let body = envelope::message(None, "notifications/cancelled", Some(params.as_bytes()));
+        self.tell(agent, "notifications/cancelled", Some(params.as_bytes()))
+            .await;
+    }
+
+    /// Tells the upstream something that has no answer; best effort.
+    pub(crate) async fn tell(&self, agent: &Agent, method: &str, params: Option<&[u8]>) {
+        let body = envelope::message(None, method, params);
         let telling = async {
             match &self.kind {
                 Kind::Http(http) => http.tell(agent, body).await,

@@ -55,6 +55,43 @@ impl Answer {
     }
 }
 
+/// The events of one answer; the connection ends when it is dropped.
+pub struct Events {
+    pub status: StatusCode,
+    body: hyper::body::Incoming,
+    parser: countersign_mcp::sse::Parser,
+    ready: Vec<countersign_mcp::sse::Event>,
+    _connection: AbortOnDrop,
+}
+
+struct AbortOnDrop(tokio::task::AbortHandle);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Events {
+    /// The next event's data; none once the stream has ended.
+    pub async fn next(&mut self) -> Option<String> {
+        loop {
+            if !self.ready.is_empty() {
+                return Some(String::from_utf8(self.ready.remove(0).data).unwrap());
+            }
+            let frame = tokio::time::timeout(std::time::Duration::from_secs(10), self.body.frame());
+            let frame = frame.await.unwrap()?.unwrap();
+            let chunk = frame.into_data().unwrap_or_default();
+            self.parser.push(&chunk, &mut self.ready).unwrap();
+        }
+    }
+
+    /// The same as JSON.
+    pub async fn json(&mut self) -> Value {
+        serde_json::from_str(&self.next().await.unwrap()).unwrap()
+    }
+}
+
 impl Client {
     pub fn new(address: SocketAddr) -> Self {
         let headers = [
@@ -77,14 +114,45 @@ impl Client {
         client
     }
 
+    /// Sends a request and reads the events of its answer one by one.
+    pub async fn stream(&self, method: Method, body: &str) -> Events {
+        let stream = TcpStream::connect(self.address).await.unwrap();
+        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+            .await
+            .unwrap();
+        let connection = tokio::spawn(connection);
+        let mut request = Request::builder().method(method).uri("/mcp/up");
+        request = request.header("host", self.address.to_string());
+        for (name, value) in &self.headers {
+            request = request.header(name, value);
+        }
+        let body = Full::new(Bytes::copy_from_slice(body.as_bytes()));
+        let response = sender
+            .send_request(request.body(body).unwrap())
+            .await
+            .unwrap();
+        Events {
+            status: response.status(),
+            body: response.into_body(),
+            parser: countersign_mcp::sse::Parser::new(16 << 20),
+            ready: Vec::new(),
+            _connection: AbortOnDrop(connection.abort_handle()),
+        }
+    }
+
     /// A client in a session of 2025-11-25.
     pub async fn session(&self) -> Self {
         self.session_of("2025-11-25").await
     }
 
     pub async fn session_of(&self, revision: &str) -> Self {
+        self.session_with(revision, "{}").await
+    }
+
+    /// The same with these capabilities, in JSON.
+    pub async fn session_with(&self, revision: &str, capabilities: &str) -> Self {
         let body = format!(
-            r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{{}},"clientInfo":{{"name":"test","version":"1"}}}}}}"#
+            r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{capabilities},"clientInfo":{{"name":"test","version":"1"}}}}}}"#
         );
         let answer = self.post(&body).await;
         assert_eq!(answer.status, 200, "{}", answer.text());

@@ -1,6 +1,7 @@
 //! A small MCP server on Streamable HTTP that counts its effects, and answers
 //! a call as a test tells it to.
 
+use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -33,6 +34,10 @@ pub enum Behaviour {
     Progress,
     /// A `ping` of the server's own, then the result once it was answered.
     Ping,
+    /// This request of the server's own, then a result that holds the reply.
+    Ask(String),
+    /// These messages as events, then a result.
+    Say(Vec<String>),
 }
 
 #[derive(Clone)]
@@ -51,6 +56,12 @@ struct Shared {
     about_task: Mutex<String>,
     asked_about_tasks: AtomicUsize,
     pinged: tokio::sync::Notify,
+    capabilities: Mutex<Value>,
+    answers: Mutex<HashMap<String, String>>,
+    asked: Mutex<Vec<(HeaderMap, String)>>,
+    replies: Mutex<Vec<String>>,
+    replied: tokio::sync::Notify,
+    listeners: Mutex<Vec<tokio::sync::mpsc::Sender<Bytes>>>,
 }
 
 impl Upstream {
@@ -68,6 +79,12 @@ impl Upstream {
             about_task: Mutex::default(),
             asked_about_tasks: AtomicUsize::new(0),
             pinged: tokio::sync::Notify::new(),
+            capabilities: Mutex::new(json!({"tools": {}})),
+            answers: Mutex::default(),
+            asked: Mutex::default(),
+            replies: Mutex::default(),
+            replied: tokio::sync::Notify::new(),
+            listeners: Mutex::default(),
         });
         let router = Router::new()
             .route("/mcp", any(answer))
@@ -112,6 +129,48 @@ impl Upstream {
         self.shared.asked_about_tasks.load(Ordering::SeqCst)
     }
 
+    /// Announces these capabilities.
+    pub fn announce(&self, capabilities: Value) {
+        *self.shared.capabilities.lock().unwrap() = capabilities;
+    }
+
+    /// Answers requests of a method with this raw result; as an error where it
+    /// has a `code`.
+    pub fn answer(&self, method: &str, raw: &str) {
+        let mut answers = self.shared.answers.lock().unwrap();
+        answers.insert(method.to_owned(), raw.to_owned());
+    }
+
+    /// The requests of a method that [`Upstream::answer`] answered.
+    pub fn asked(&self, method: &str) -> Vec<(HeaderMap, String)> {
+        let asked = self.shared.asked.lock().unwrap();
+        let of = format!("\"method\":\"{method}\"");
+        let asked = asked.iter().filter(|(_, body)| body.contains(&of));
+        asked.cloned().collect()
+    }
+
+    /// The replies to what it asked, as they arrived.
+    pub fn replies(&self) -> Vec<String> {
+        self.shared.replies.lock().unwrap().clone()
+    }
+
+    /// How many streams of its own are open.
+    pub fn listeners(&self) -> usize {
+        let mut listeners = self.shared.listeners.lock().unwrap();
+        listeners.retain(|listener| !listener.is_closed());
+        listeners.len()
+    }
+
+    /// Says something on its own streams.
+    pub async fn tell(&self, message: &str) {
+        let listeners = self.shared.listeners.lock().unwrap().clone();
+        for listener in listeners {
+            let _ = listener
+                .send(Bytes::from(format!("data: {message}\n\n")))
+                .await;
+        }
+    }
+
     /// The notifications of that method so far.
     pub fn told(&self, method: &str) -> Vec<Value> {
         let told = self.shared.told.lock().unwrap();
@@ -133,6 +192,11 @@ async fn answer(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
+    if method == Method::GET {
+        let (sender, receiver) = tokio::sync::mpsc::channel(8);
+        shared.listeners.lock().unwrap().push(sender);
+        return response(200, "text/event-stream", Body::new(Stream(receiver)));
+    }
     if method != Method::POST {
         return StatusCode::METHOD_NOT_ALLOWED.into_response();
     }
@@ -154,7 +218,7 @@ async fn answer(
             shared.initializes.fetch_add(1, Ordering::SeqCst);
             let mut response = reply(json!({
                 "protocolVersion": text("/params/protocolVersion"),
-                "capabilities": {"tools": {}},
+                "capabilities": *shared.capabilities.lock().unwrap(),
                 "serverInfo": {"name": "up", "version": "1"},
             }));
             response
@@ -181,9 +245,24 @@ async fn answer(
             let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"{member}":{answer}}}"#);
             json_response(200, &body)
         }
-        None if message.get("result").is_some() => {
+        None if message.get("result").is_some() || message.get("error").is_some() => {
+            let text = String::from_utf8(body.to_vec()).unwrap();
+            shared.replies.lock().unwrap().push(text);
             shared.pinged.notify_one();
+            shared.replied.notify_one();
             StatusCode::ACCEPTED.into_response()
+        }
+        Some(method) if shared.answers.lock().unwrap().contains_key(method) => {
+            let answer = shared.answers.lock().unwrap()[method].clone();
+            let text = String::from_utf8(body.to_vec()).unwrap();
+            shared.asked.lock().unwrap().push((headers, text));
+            let member = if answer.starts_with("{\"code\"") {
+                "error"
+            } else {
+                "result"
+            };
+            let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"{member}":{answer}}}"#);
+            json_response(200, &body.replace("ID", id))
         }
         _ => {
             let note = serde_json::from_slice(&body).unwrap();
@@ -225,6 +304,19 @@ async fn call(shared: &Arc<Shared>, behaviour: Behaviour, id: &str) -> Response 
             );
             response(200, "text/event-stream", Body::from(body))
         }
+        Behaviour::Ask(request) => asking(
+            shared,
+            &request.replace("ID", id),
+            result(r#"{"content":[]}"#),
+        ),
+        Behaviour::Say(messages) => {
+            let mut body = String::new();
+            for message in messages {
+                body += &format!("data: {}\n\n", message.replace("ID", id));
+            }
+            body += &format!("data: {}\n\n", result(r#"{"content":[]}"#));
+            response(200, "text/event-stream", Body::from(body))
+        }
         Behaviour::Ping => {
             let ping = "data: {\"jsonrpc\":\"2.0\",\"id\":\"p\",\"method\":\"ping\"}\n\n";
             let (sender, receiver) = tokio::sync::mpsc::channel(2);
@@ -238,6 +330,22 @@ async fn call(shared: &Arc<Shared>, behaviour: Behaviour, id: &str) -> Response 
             response(200, "text/event-stream", Body::new(Stream(receiver)))
         }
     }
+}
+
+/// What the server says in the middle of a call, and its result once the reply
+/// to it has come.
+fn asking(shared: &Arc<Shared>, request: &str, result: String) -> Response {
+    let (sender, receiver) = tokio::sync::mpsc::channel(2);
+    let shared = Arc::clone(shared);
+    let asked = format!("data: {request}\n\n");
+    tokio::spawn(async move {
+        let _ = sender.send(Bytes::from(asked)).await;
+        shared.replied.notified().await;
+        let _ = sender
+            .send(Bytes::from(format!("data: {result}\n\n")))
+            .await;
+    });
+    response(200, "text/event-stream", Body::new(Stream(receiver)))
 }
 
 fn json_response(status: u16, body: &str) -> Response {

@@ -1,13 +1,18 @@
 //! An upstream that speaks Streamable HTTP.
 
+mod asked;
 mod connect;
+mod listen;
 mod meter;
 mod receive;
 mod session;
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use countersign_evidence::Agent;
 use countersign_ledger::SendGate;
+use countersign_mcp::capability::Offer;
 use countersign_mcp::headers::{METHOD, NAME, PARAM_PREFIX, PROTOCOL_VERSION, SESSION_ID, encoded};
 use countersign_mcp::{Revision, envelope};
 use http::header::{ACCEPT, CONTENT_TYPE, HOST, USER_AGENT};
@@ -16,6 +21,7 @@ use http_body_util::Full;
 use rustls::pki_types::CertificateDer;
 
 use self::connect::{Connection, Connector, Response};
+pub(crate) use self::listen::Listening;
 use self::receive::{Open, Received};
 use self::session::{Session, Sessions};
 use super::{Answer, Exchange, IDENTITY, Read, Reason, Request, Signals, Trace};
@@ -28,10 +34,19 @@ const RESPOND: std::time::Duration = std::time::Duration::from_secs(2);
 
 #[derive(Debug)]
 pub(super) struct Http {
+    inner: Arc<Inner>,
+    listeners: listen::Listeners,
+}
+
+/// What requests need; shared with the streams that are held open.
+#[derive(Debug)]
+pub(super) struct Inner {
     url: Uri,
     headers: Vec<(HeaderName, HeaderValue)>,
     connector: Connector,
     sessions: Sessions,
+    /// With which clients' capabilities an upstream is greeted, in JSON.
+    capabilities: Vec<u8>,
     signals: Signals,
 }
 
@@ -46,16 +61,42 @@ impl Http {
         url: Uri,
         headers: Vec<(HeaderName, HeaderValue)>,
         roots: Option<&[CertificateDer<'static>]>,
+        capabilities: Vec<u8>,
         signals: Signals,
     ) -> Result<Self, rustls::Error> {
         let connector = Connector::new(&url, roots)?;
-        Ok(Self {
+        let inner = Inner {
             url,
             headers,
             connector,
             sessions: Sessions::default(),
+            capabilities,
             signals,
+        };
+        Ok(Self {
+            inner: Arc::new(inner),
+            listeners: listen::Listeners::default(),
         })
+    }
+
+    /// A stream of the upstream's own, one for each agent however many want it.
+    pub(super) fn listening(&self, agent: &Agent, revision: Revision) -> Arc<Listening> {
+        self.listeners.hold(&self.inner, agent, revision)
+    }
+}
+
+impl std::ops::Deref for Http {
+    type Target = Inner;
+
+    fn deref(&self) -> &Inner {
+        &self.inner
+    }
+}
+
+impl Inner {
+    /// What the upstream said to an agent that it offers.
+    pub(super) async fn offer(&self, agent: &Agent, revision: Revision) -> Result<Offer, Reason> {
+        Ok(self.ready(agent, revision).await?.offer)
     }
 
     /// Opens the agent's session where there is none.
@@ -64,18 +105,14 @@ impl Http {
     }
 
     /// The agent's session, opened where there is none.
-    async fn ready(
-        &self,
-        agent: &Agent,
-        revision: Revision,
-    ) -> Result<std::sync::Arc<Session>, Reason> {
+    async fn ready(&self, agent: &Agent, revision: Revision) -> Result<Arc<Session>, Reason> {
         let slot = self.sessions.slot(agent);
         let mut slot = slot.lock().await;
         if let Some(session) = &*slot {
             return Ok(session.clone());
         }
-        let session = std::sync::Arc::new(if revision.has_sessions() {
-            self.greet(revision).await?
+        let session = Arc::new(if revision.has_sessions() {
+            self.greet(agent, revision).await?
         } else {
             Session::without(revision)
         });
@@ -84,10 +121,10 @@ impl Http {
         Ok(session)
     }
 
-    async fn greet(&self, revision: Revision) -> Result<Session, Reason> {
+    async fn greet(&self, agent: &Agent, revision: Revision) -> Result<Session, Reason> {
         let opening = Session::without(revision);
         let id = opening.next_id();
-        let params = IDENTITY.greeting(revision);
+        let params = IDENTITY.greeting(revision, &self.capabilities);
         let body = envelope::message(Some(id), "initialize", Some(&params));
         let head = Head {
             session: None,
@@ -102,30 +139,29 @@ impl Http {
             .map_err(|(r, _)| r)?;
         let secret = sent.response.headers().get(SESSION_ID).cloned();
         let read = |answer: Answer<'_>| {
-            answer
-                .ok()?
-                .get("protocolVersion")?
-                .text()?
-                .parse::<Revision>()
-                .ok()
+            let result = answer.ok()?;
+            let version = result.get("protocolVersion")?.text()?;
+            Some((version.parse::<Revision>().ok()?, Offer::of(result)))
         };
         let open = Open {
             id,
-            progress: None,
+            agent,
+            line: None,
             signals: &self.signals,
             back: None,
         };
         let received = receive::answer(sent.response, &open, read).await;
         self.recycle(sent.connection, received.reusable());
-        let Received::Answer { value: agreed, .. } = received else {
+        let Received::Answer { value, .. } = received else {
             tracing::warn!(url = %self.url, "the server did not answer `initialize`");
             return Err(Reason::Unreachable);
         };
+        let (agreed, offer) = value;
         if !agreed.has_sessions() {
             tracing::warn!(url = %self.url, "the server negotiated `{agreed}` in `initialize`");
             return Err(Reason::Unreachable);
         }
-        let session = Session::greeted(agreed, secret);
+        let session = Session::greeted(agreed, offer, secret);
         let body = envelope::message(None, "notifications/initialized", None);
         self.post_quietly(&session, "notifications/initialized", body)
             .await
@@ -173,7 +209,8 @@ impl Http {
         let gone = session.is_gone(sent.response.status());
         let open = Open {
             id,
-            progress: request.progress.as_ref(),
+            agent,
+            line: request.line.as_ref(),
             signals: &self.signals,
             back: Some((self, &session)),
         };
@@ -203,7 +240,7 @@ impl Http {
         }
     }
 
-    /// Answers what the upstream asked while a request of ours is open.
+    /// Answers what the upstream asked.
     async fn respond(&self, session: &Session, body: Vec<u8>) {
         let posting = self.post_quietly(session, "", body);
         let _ = tokio::time::timeout(RESPOND, posting).await;

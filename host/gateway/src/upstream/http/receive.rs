@@ -3,6 +3,7 @@
 //! What it means is decided by the table of `countersign_mcp::outcome`; only a
 //! message that the strict reader takes, under the id of our request, counts.
 
+use countersign_evidence::Agent;
 use countersign_mcp::incoming;
 use countersign_mcp::outcome::{self, Body, Reading};
 use countersign_mcp::sse::{Event, Parser};
@@ -11,15 +12,16 @@ use http::header::CONTENT_TYPE;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::Incoming;
 
-use super::Http;
+use super::Inner;
+use super::asked::Asked;
 use super::connect::Response;
 use super::session::Session;
-use crate::delivery::Progress;
-use crate::upstream::conversation::{Step, step};
+use crate::delivery::Line;
+use crate::upstream::conversation::{Around, Step, step};
 use crate::upstream::{Read, Reason, Signals};
 
 /// One message, and one event's data, in bytes.
-const MOST_BYTES: usize = 10_485_760;
+pub(super) const MOST_BYTES: usize = 10_485_760;
 /// A body that nobody needs is read to its end up to this, to keep the
 /// connection.
 const MOST_DISCARDED: usize = 65_536;
@@ -27,10 +29,22 @@ const MOST_DISCARDED: usize = 65_536;
 /// The request whose response is read.
 pub(super) struct Open<'o> {
     pub(super) id: u64,
-    pub(super) progress: Option<&'o Progress>,
+    pub(super) agent: &'o Agent,
+    pub(super) line: Option<&'o Line>,
     pub(super) signals: &'o Signals,
     /// Where answers to the upstream's own requests go.
-    pub(super) back: Option<(&'o Http, &'o Session)>,
+    pub(super) back: Option<(&'o Inner, &'o Session)>,
+}
+
+impl<'o> Open<'o> {
+    fn around(&self) -> Around<'o> {
+        Around {
+            agent: self.agent,
+            ours: Some(self.id),
+            line: self.line,
+            signals: self.signals,
+        }
+    }
 }
 
 /// What a response came to.
@@ -119,7 +133,7 @@ async fn json<T: Send>(
     let Ok(message) = incoming::message(&document) else {
         return Received::nothing(Reason::Unreadable, true, true);
     };
-    let Step::Answer(answer) = step(message, Some(open.id), open.progress, open.signals) else {
+    let Step::Answer(answer) = step(message, open.around()) else {
         return Received::nothing(Reason::NoAnswer, true, true);
     };
     let body = if answer.is_ok() {
@@ -141,8 +155,20 @@ async fn events<T: Send>(body: Incoming, open: &Open<'_>, read: impl Read<T>) ->
     let mut parser = Parser::new(MOST_BYTES);
     let mut read = Some(read);
     let mut ready: Vec<Event> = Vec::new();
+    let mut asked = Asked::default();
     loop {
-        let chunk = match body.frame().await {
+        let frame = tokio::select! {
+            // What was told comes before what is asked next.
+            biased;
+            frame = body.frame() => frame,
+            answer = asked.next() => {
+                if let Some((http, session)) = open.back {
+                    http.respond(session, answer).await;
+                }
+                continue;
+            }
+        };
+        let chunk = match frame {
             None => return Received::nothing(Reason::NoAnswer, false, true),
             Some(Err(_)) => return Received::nothing(Reason::Closed, false, false),
             Some(Ok(frame)) => frame.into_data().unwrap_or_default(),
@@ -161,9 +187,15 @@ async fn events<T: Send>(body: Incoming, open: &Open<'_>, read: impl Read<T>) ->
                 let Ok(message) = incoming::message(&document) else {
                     return Received::nothing(Reason::Unreadable, true, false);
                 };
-                match step(message, Some(open.id), open.progress, open.signals) {
+                match step(message, open.around()) {
                     Step::GoOn => {}
                     Step::Respond(body) => back = Some(body),
+                    Step::Asked(id, pending) => asked.add(id.raw(), pending),
+                    Step::Withdrawn(id) => {
+                        if let (Some(id), Some(line)) = (asked.withdraw(id.raw()), open.line) {
+                            line.withdraw(id);
+                        }
+                    }
                     Step::Answer(answer) => {
                         let value = read.take().and_then(|read| read(answer));
                         let Some(value) = value else {

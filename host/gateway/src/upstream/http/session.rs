@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use countersign_evidence::Agent;
 use countersign_mcp::Revision;
+use countersign_mcp::capability::Offer;
 use http::{HeaderValue, StatusCode};
 
 type Slot = Arc<tokio::sync::Mutex<Option<Arc<Session>>>>;
@@ -21,6 +22,8 @@ pub(super) struct Session {
     pub(super) revision: Revision,
     /// The `Mcp-Session-Id` that the upstream gave, if it gave one.
     pub(super) secret: Option<HeaderValue>,
+    /// What it said that it offers.
+    pub(super) offer: Offer,
     last_id: AtomicU64,
 }
 
@@ -30,11 +33,16 @@ impl Session {
         Self {
             revision,
             secret: None,
+            offer: Offer::default(),
             last_id: AtomicU64::new(0),
         }
     }
 
-    pub(super) fn greeted(revision: Revision, mut secret: Option<HeaderValue>) -> Self {
+    pub(super) fn greeted(
+        revision: Revision,
+        offer: Offer,
+        mut secret: Option<HeaderValue>,
+    ) -> Self {
         if let Some(secret) = &mut secret {
             secret.set_sensitive(true);
         }
@@ -42,6 +50,7 @@ impl Session {
         Self {
             revision,
             secret,
+            offer,
             last_id: AtomicU64::new(1),
         }
     }

@@ -12,11 +12,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use countersign_canon::document::Item;
 use countersign_evidence::{Agent, ServerName};
+use countersign_mcp::capability::Offer;
 use countersign_mcp::incoming;
 use countersign_mcp::{Revision, envelope};
 
 use self::process::Process;
-use super::conversation::{Step, step};
+use super::conversation::{Around, Step, step};
 use super::{Exchange, IDENTITY, Read, Reason, Request, Signals, Trace};
 
 /// What is started.
@@ -34,15 +35,23 @@ type Slot = Arc<tokio::sync::Mutex<Option<Arc<Process>>>>;
 pub(super) struct Stdio {
     server: ServerName,
     command: Command,
+    /// With which clients' capabilities an upstream is greeted, in JSON.
+    capabilities: Vec<u8>,
     signals: Signals,
     processes: Mutex<HashMap<Agent, Slot>>,
 }
 
 impl Stdio {
-    pub(super) fn new(server: ServerName, command: Command, signals: Signals) -> Self {
+    pub(super) fn new(
+        server: ServerName,
+        command: Command,
+        capabilities: Vec<u8>,
+        signals: Signals,
+    ) -> Self {
         Self {
             server,
             command,
+            capabilities,
             signals,
             processes: Mutex::default(),
         }
@@ -61,6 +70,11 @@ impl Stdio {
         self.ready(agent, revision).await.map(drop)
     }
 
+    /// What the agent's process said that it offers.
+    pub(super) async fn offer(&self, agent: &Agent, revision: Revision) -> Result<Offer, Reason> {
+        Ok(self.ready(agent, revision).await?.offer())
+    }
+
     /// The agent's process, started and greeted where there is none.
     async fn ready(&self, agent: &Agent, revision: Revision) -> Result<Arc<Process>, Reason> {
         let slot = self.slot(agent);
@@ -68,9 +82,10 @@ impl Stdio {
         if let Some(process) = slot.as_ref().filter(|process| !process.has_ended()) {
             return Ok(Arc::clone(process));
         }
-        let process = Process::start(&self.server, &self.command, self.signals.clone())?;
+        let process = Process::start(&self.server, agent, &self.command, self.signals.clone())?;
         if revision.has_sessions() {
-            greet(&process, revision).await?;
+            let offer = greet(&process, revision, &self.capabilities).await?;
+            process.offers(offer);
         }
         self.signals.greeted();
         *slot = Some(Arc::clone(&process));
@@ -117,8 +132,13 @@ impl Stdio {
             let Ok(message) = incoming::message(&document) else {
                 return unreadable;
             };
-            let progress = request.progress.as_ref();
-            if let Step::Answer(answer) = step(message, Some(id), progress, &self.signals) {
+            let around = Around {
+                agent,
+                ours: Some(id),
+                line: request.line.as_ref(),
+                signals: &self.signals,
+            };
+            if let Step::Answer(answer) = step(message, around) {
                 return match read.take().and_then(|read| read(answer)) {
                     Some(value) => Exchange::Answered(value),
                     None => unreadable,
@@ -154,22 +174,27 @@ impl Stdio {
     }
 }
 
-async fn greet(process: &Arc<Process>, revision: Revision) -> Result<(), Reason> {
+async fn greet(
+    process: &Arc<Process>,
+    revision: Revision,
+    capabilities: &[u8],
+) -> Result<Offer, Reason> {
     let mut waiting = process.register();
-    let params = IDENTITY.greeting(revision);
+    let params = IDENTITY.greeting(revision, capabilities);
     let body = envelope::message(Some(waiting.id()), "initialize", Some(&params));
     process.write(body, None, &Trace::default()).await?;
     let line = waiting.next().await.ok_or(Reason::Unreachable)?;
-    let agreed = agreed(&line, waiting.id());
-    if !agreed.is_some_and(Revision::has_sessions) {
+    let agreed = agreed(&line, waiting.id()).filter(|(agreed, _)| agreed.has_sessions());
+    let Some((_, offer)) = agreed else {
         tracing::warn!("the server did not answer `initialize`");
         return Err(Reason::Unreachable);
-    }
+    };
     let body = envelope::message(None, "notifications/initialized", None);
-    process.write(body, None, &Trace::default()).await
+    process.write(body, None, &Trace::default()).await?;
+    Ok(offer)
 }
 
-fn agreed(line: &[u8], ours: u64) -> Option<Revision> {
+fn agreed(line: &[u8], ours: u64) -> Option<(Revision, Offer)> {
     let document = incoming::read(line).ok()?;
     let incoming::Incoming::Reply {
         id,
@@ -179,7 +204,8 @@ fn agreed(line: &[u8], ours: u64) -> Option<Revision> {
         return None;
     };
     let version = result.get("protocolVersion").and_then(Item::text)?;
-    incoming::is_ours(id, ours).then(|| version.parse().ok())?
+    let revision = version.parse().ok()?;
+    incoming::is_ours(id, ours).then(|| (revision, Offer::of(result)))
 }
 
 impl std::fmt::Debug for Command {

@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use countersign_evidence::ServerName;
+use countersign_evidence::{Agent, ServerName};
 use countersign_ledger::SendGate;
+use countersign_mcp::capability::Offer;
 use countersign_mcp::incoming;
 use tokio::io::{
     AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, BufReader,
@@ -16,7 +17,7 @@ use tokio::process::{Child, ChildStdin};
 use tokio::sync::mpsc;
 
 use super::Command;
-use crate::upstream::conversation::{Step, reply_to, step};
+use crate::upstream::conversation::{Around, Step, about, step};
 use crate::upstream::{Reason, Signals, Trace};
 
 /// One message, in bytes.
@@ -34,6 +35,8 @@ pub(super) struct Process {
     last_id: AtomicU64,
     ended: AtomicBool,
     server: ServerName,
+    agent: Agent,
+    offer: OnceLock<Offer>,
 }
 
 /// One request's place in the id map; gives it back when dropped.
@@ -47,6 +50,7 @@ impl Process {
     /// Starts the process and listens to it.
     pub(super) fn start(
         server: &ServerName,
+        agent: &Agent,
         command: &Command,
         signals: Signals,
     ) -> Result<Arc<Self>, Reason> {
@@ -78,10 +82,22 @@ impl Process {
             last_id: AtomicU64::new(0),
             ended: AtomicBool::new(false),
             server: server.clone(),
+            agent: agent.clone(),
+            offer: OnceLock::new(),
         });
         tokio::spawn(log(server.clone(), errors));
         tokio::spawn(listen(Arc::clone(&process), output, signals));
         Ok(process)
+    }
+
+    /// Keeps what it said that it offers.
+    pub(super) fn offers(&self, offer: Offer) {
+        let _ = self.offer.set(offer);
+    }
+
+    /// What it said that it offers.
+    pub(super) fn offer(&self) -> Offer {
+        self.offer.get().copied().unwrap_or_default()
     }
 
     pub(super) fn has_ended(&self) -> bool {
@@ -154,7 +170,7 @@ impl Process {
     }
 
     fn route(&self, line: Vec<u8>) {
-        let Ok(Some(id)) = reply_to(&line) else {
+        let Ok(Some(id)) = about(&line) else {
             return;
         };
         let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
@@ -211,11 +227,23 @@ async fn listen(process: Arc<Process>, output: impl AsyncRead + Unpin, signals: 
                 tracing::warn!(server = %process.server, "a line that cannot be read; dropped");
                 continue;
             };
+            let around = Around {
+                agent: &process.agent,
+                ours: None,
+                line: None,
+                signals: &signals,
+            };
             match incoming::message(&document) {
                 Ok(incoming::Incoming::Reply { .. }) => None,
-                Ok(message) => match step(message, None, None, &signals) {
+                // It is about one request, whose waiting side reads it.
+                Ok(incoming::Incoming::Notification { .. })
+                    if matches!(about(&line), Ok(Some(_))) =>
+                {
+                    None
+                }
+                Ok(message) => match step(message, around) {
                     Step::Respond(back) => Some(back),
-                    Step::Answer(_) | Step::GoOn => None,
+                    _ => None,
                 },
                 Err(_) => None,
             }

@@ -1,0 +1,338 @@
+//! Requests that are no calls and that the upstream answers: resources,
+//! prompts, completion, logging, subscriptions.
+//!
+//! They pass where an operator lets their method pass and both revisions have
+//! it; the bytes of `params` and of the result stay as they were written
+//! (`docs/spec/protocol.md` §6). One request of a client is at most one
+//! upstream here too. Nothing is reserved and nothing recorded of what passes;
+//! what is refused or not answered leaves its entry.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use axum::response::Response;
+use countersign_canon::document::Item;
+use countersign_canon::{Code, Document, Limits, Refusal, Request};
+use countersign_mcp::answer::ResultType;
+use countersign_mcp::capability::Capability;
+use countersign_mcp::methods::Method;
+use countersign_mcp::{
+    Answer, ErrorCode, Problem, Revision, Verdict, client, code, envelope, json, relay as splice,
+};
+
+use super::post::Received;
+use super::respond;
+use crate::delivery::{self, Outbox, Reply};
+use crate::pipeline::{Arrival, unread_because};
+use crate::session::Claim;
+use crate::state::Gateway;
+use crate::upstream::{self, Exchange, IDENTITY};
+
+/// How long a result holds that does not say so itself: not at all.
+const NOT_CACHED: [(&str, &[u8]); 2] = [("ttlMs", b"0"), ("cacheScope", b"\"private\"")];
+
+/// What one request needs on its way.
+struct Relay {
+    arrival: Arrival,
+    revision: Revision,
+    method: &'static Method,
+    request: Request,
+    /// The whole message as it arrived.
+    message: bytes::Bytes,
+    /// The canonical client context.
+    context: Vec<u8>,
+    streams: bool,
+    claim: Option<Claim>,
+}
+
+/// Passes one request on.
+pub(super) async fn relay(
+    received: Received,
+    revision: Revision,
+    method: &'static Method,
+    request: Request,
+) -> Response {
+    let Received {
+        gateway,
+        arrival,
+        accepts,
+        message,
+        traceparent: _,
+    } = received;
+    let context = match &arrival.session {
+        Some(session) => session.context.clone(),
+        None => client::context(request.params.as_deref()),
+    };
+    let mut relay = Relay {
+        arrival,
+        revision,
+        method,
+        request,
+        message,
+        context,
+        streams: accepts.events,
+        claim: None,
+    };
+    let refused = match relay.admit() {
+        Ok(()) => match gateway.running.enter() {
+            None => Problem::new(ErrorCode::ShuttingDown),
+            Some(alive) => {
+                let Arrival { agent, server, .. } = &relay.arrival;
+                match gateway.limits.place(agent, &server.name, None) {
+                    None => crate::pipeline::overloaded(),
+                    Some(place) => {
+                        let (outbox, inbox) = delivery::channel();
+                        tokio::spawn(async move {
+                            let reply = relay.exchange(&gateway, &outbox).await;
+                            outbox.finish(reply);
+                            drop((relay, place, alive));
+                        });
+                        return respond::deliver(inbox, accepts).await;
+                    }
+                }
+            }
+        },
+        Err(problem) => *problem,
+    };
+    let refused = unread_because(&gateway, &relay.arrival, refused).await;
+    respond::reply(refused.reply(Some(&relay.request.id)))
+}
+
+impl Relay {
+    /// Whether it passes, as far as that is known without asking upstream.
+    fn admit(&mut self) -> Result<(), Box<Problem>> {
+        let Self {
+            arrival,
+            method,
+            revision,
+            ..
+        } = self;
+        let server = &arrival.server;
+        if !server.passed.has(method.name) || !method.is_in(*revision) {
+            return Err(Problem::new(ErrorCode::MethodNotSupported).into());
+        }
+        if !method.is_in(server.upstream.revision()) {
+            let problem = Problem::new(ErrorCode::MethodNotSupported)
+                .because("the protocol version that the server speaks has no such method");
+            return Err(problem.into());
+        }
+        if method.is_endless() && !self.streams {
+            return Err(Problem::new(ErrorCode::NotAcceptable).into());
+        }
+        self.continues()?;
+        if let Some(session) = &self.arrival.session {
+            let claim = session.claim(&self.request.id);
+            let claim = claim.ok_or_else(|| Problem::new(ErrorCode::DuplicateId))?;
+            self.claim = Some(claim);
+        }
+        Ok(())
+    }
+
+    /// A later round carries a state that was issued to this agent.
+    fn continues(&self) -> Result<(), Box<Problem>> {
+        let params = self.request.params.as_deref().unwrap_or(b"{}");
+        let Ok(document) = Document::read(params, Limits::STANDARD) else {
+            return Ok(());
+        };
+        let state = document.root().get("requestState");
+        let responses = document.root().get("inputResponses");
+        if state.is_none() && responses.is_none() {
+            return Ok(());
+        }
+        let Arrival { agent, server, .. } = &self.arrival;
+        if !self.revision.has_rounds() || !server.upstream.revision().has_rounds() {
+            let refusal = Refusal {
+                code: Code::Params,
+                pointer: "/params".to_owned(),
+                offset: 0,
+            };
+            let problem =
+                Problem::not_admitted(refusal).because("not part of this protocol version");
+            return Err(problem.into());
+        }
+        match state.map(Item::text) {
+            None => Ok(()),
+            Some(Some(state)) if server.issued.knows(agent, &state) => Ok(()),
+            Some(_) => Err(Problem::new(ErrorCode::UnknownState).into()),
+        }
+    }
+
+    /// Asks the upstream, once.
+    async fn exchange(&self, gateway: &Gateway, outbox: &Outbox) -> Reply {
+        if let Some(done) = self.subscription_of_another(gateway) {
+            return done;
+        }
+        let Self {
+            arrival, method, ..
+        } = self;
+        let upstream = &arrival.server.upstream;
+        let document = Document::read(&self.message, Limits::STANDARD).ok();
+        let params = document
+            .as_ref()
+            .and_then(|document| document.root().get("params"));
+        let named = params
+            .and_then(|params| params.get(method.named_by?)?.text())
+            .map(std::borrow::Cow::into_owned);
+        let token = params
+            .and_then(|params| params.get("_meta")?.get("progressToken"))
+            .map(Item::raw);
+        let level = client::log_level(&self.context);
+        let logs = arrival.server.passed.touches(Capability::Logging)
+            && (self.revision.has_sessions() || level.is_some());
+        let mut line = outbox.line().with_progress(token).with_messages(logs);
+        if method.is_endless() {
+            line = line.with_subscription(&json::id(Some(&self.request.id)));
+        }
+        if let Some(session) = arrival.session.as_ref().filter(|_| self.streams) {
+            line = line.asking(session, upstream.permitted());
+        }
+        let ours = AtomicU64::new(0);
+        let progress = line.wants_progress();
+        let body = |id: u64| {
+            ours.store(id, Ordering::SeqCst);
+            let mut minted = Vec::new();
+            if progress {
+                minted.push(("progressToken", id.to_string().into_bytes()));
+            }
+            if !upstream.revision().has_sessions() {
+                let capabilities = upstream.permitted().of_client(&self.context);
+                minted.extend(IDENTITY.meta(upstream.revision(), &capabilities));
+                if let Some(level) = level.clone().filter(|_| logs) {
+                    minted.push((client::LOG_LEVEL, level));
+                }
+            }
+            let params = splice::params(params, &minted);
+            Some(envelope::message(Some(id), method.name, params.as_deref()))
+        };
+        let cancel = self.claim.as_ref().map(Claim::cancel).unwrap_or_default();
+        let request = upstream::Request {
+            method: method.name,
+            name: named.as_deref(),
+            mirrored: &[],
+            body: &body,
+            gate: None,
+            line: Some(line),
+            endless: method.is_endless(),
+            // Without sessions a client that goes away has cancelled.
+            cancel: if self.revision.has_sessions() {
+                cancel
+            } else {
+                cancel.or(outbox.left())
+            },
+        };
+        let read = |answer: upstream::Answer<'_>| self.read(answer, ours.load(Ordering::SeqCst));
+        match upstream.exchange(&arrival.agent, request, read).await {
+            Exchange::Answered(said) => self.answered(&said, named.as_deref()),
+            Exchange::NotSent(reason) => {
+                tracing::debug!(method = method.name, reason = reason.as_str(), "not sent");
+                let problem = Problem::new(ErrorCode::UpstreamUnavailable);
+                self.unanswered(gateway, problem).await
+            }
+            Exchange::Unanswered { reason, .. } => {
+                tracing::debug!(method = method.name, reason = reason.as_str(), "no answer");
+                let problem = Problem::new(ErrorCode::RequestUnanswered);
+                self.unanswered(gateway, problem).await
+            }
+        }
+    }
+
+    /// The agent's sessions share the upstream's: what another one still wants
+    /// to hear of is not given up there.
+    fn subscription_of_another(&self, gateway: &Gateway) -> Option<Reply> {
+        if self.method.name != "resources/unsubscribe" {
+            return None;
+        }
+        let session = self.arrival.session.as_ref()?;
+        let params = self.request.params.as_deref()?;
+        let document = Document::read(params, Limits::STANDARD).ok()?;
+        let uri = document.root().get("uri")?.text()?;
+        session.subscribe(&uri, false);
+        gateway
+            .sessions
+            .others_want(session, &uri)
+            .then(|| Reply::ok(envelope::result(&self.request.id, b"{}")))
+    }
+
+    fn answered(&self, said: &Said, named: Option<&str>) -> Reply {
+        let Arrival {
+            agent,
+            server,
+            session,
+            ..
+        } = &self.arrival;
+        if let Some(state) = &said.state {
+            server.issued.remember(agent, state);
+        }
+        let id = &self.request.id;
+        if said.error {
+            return Reply {
+                status: code::passed_status(self.revision, said.code),
+                body: envelope::error(id, &said.bytes),
+                retry_after_ms: None,
+            };
+        }
+        if let (Some(session), Some(uri)) = (session, named)
+            && self.method.name == "resources/subscribe"
+        {
+            session.subscribe(uri, true);
+        }
+        Reply::ok(envelope::result(id, &said.bytes))
+    }
+
+    async fn unanswered(&self, gateway: &Gateway, problem: Problem) -> Reply {
+        let refused = unread_because(gateway, &self.arrival, problem).await;
+        refused.reply(Some(&self.request.id))
+    }
+
+    /// Reads an answer; none where it is of no form that MCP knows.
+    fn read(&self, answer: upstream::Answer<'_>, ours: u64) -> Option<Said> {
+        let result = match answer {
+            Ok(result) => result,
+            Err(error) => {
+                return Some(Said {
+                    bytes: Answer::error(error).ok()?.without_receipt(),
+                    error: true,
+                    code: error.get("code").and_then(Item::integer),
+                    state: None,
+                });
+            }
+        };
+        let stated = if self.revision.has_sessions() {
+            ResultType::AsIs
+        } else {
+            ResultType::Stated
+        };
+        let upstream = &self.arrival.server.upstream;
+        let rounds = self.revision.has_rounds() && upstream.revision().has_rounds();
+        let answer = Answer::result(result, stated, rounds).ok()?;
+        let (asks, state) = match answer.verdict() {
+            Verdict::InputRequired { request_state } => (true, request_state.clone()),
+            _ => (false, None),
+        };
+        let mut bytes = answer.without_receipt();
+        if self.method.is_endless() {
+            let document = Document::read(&bytes, Limits::STANDARD).ok()?;
+            bytes = splice::result(document.root(), ours, &self.request.id);
+        }
+        if !self.revision.has_sessions() && self.method.cacheable && !asks {
+            let document = Document::read(&bytes, Limits::STANDARD).ok()?;
+            bytes = splice::with_missing(&bytes, document.root(), &NOT_CACHED);
+        }
+        Some(Said {
+            bytes,
+            error: false,
+            code: None,
+            state,
+        })
+    }
+}
+
+/// What an upstream answered.
+struct Said {
+    /// The result, or the error object, as its client gets it.
+    bytes: Vec<u8>,
+    error: bool,
+    /// Of an error.
+    code: Option<i64>,
+    /// Issued with a round.
+    state: Option<String>,
+}

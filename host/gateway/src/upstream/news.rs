@@ -1,0 +1,97 @@
+//! What an upstream tells apart from any request: for the streams that clients
+//! hold open for it.
+//!
+//! News of one agent's upstream session goes to that agent alone; that the list
+//! of tools has changed concerns everybody, since there is one catalog.
+
+use std::sync::Arc;
+
+use countersign_canon::document::Item;
+use countersign_evidence::Agent;
+use countersign_mcp::relay;
+use tokio::sync::broadcast;
+
+/// News that may wait for a slow stream; more are lost to it.
+const MOST_WAITING: usize = 256;
+
+/// Something that an upstream told.
+#[derive(Debug)]
+pub(crate) struct News {
+    /// Whom it concerns; none for everybody.
+    pub(crate) agent: Option<Agent>,
+    /// What it is about.
+    pub(crate) topic: Topic,
+    /// The notification, as its client gets it.
+    pub(crate) body: Vec<u8>,
+}
+
+/// What news are about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Topic {
+    /// The list of tools.
+    Tools,
+    /// The list of resources.
+    Resources,
+    /// The list of prompts.
+    Prompts,
+    /// The resource with that URI.
+    Resource(String),
+    /// The server's log.
+    Log,
+    /// An elicitation that goes on outside the protocol.
+    Elicitation,
+}
+
+impl Topic {
+    /// What a notification is about; none for one that means nothing here.
+    pub(super) fn of(method: Item<'_>, params: Option<Item<'_>>) -> Option<Self> {
+        Some(match method.text()?.as_ref() {
+            "notifications/tools/list_changed" => Self::Tools,
+            "notifications/resources/list_changed" => Self::Resources,
+            "notifications/prompts/list_changed" => Self::Prompts,
+            "notifications/resources/updated" => {
+                Self::Resource(params?.get("uri")?.text()?.into_owned())
+            }
+            "notifications/message" => Self::Log,
+            "notifications/elicitation/complete" => Self::Elicitation,
+            _ => return None,
+        })
+    }
+
+    /// The notification's method.
+    pub(super) const fn method(&self) -> &'static str {
+        match self {
+            Self::Tools => "notifications/tools/list_changed",
+            Self::Resources => "notifications/resources/list_changed",
+            Self::Prompts => "notifications/prompts/list_changed",
+            Self::Resource(_) => "notifications/resources/updated",
+            Self::Log => "notifications/message",
+            Self::Elicitation => "notifications/elicitation/complete",
+        }
+    }
+}
+
+/// Where news go.
+#[derive(Clone, Debug)]
+pub(crate) struct Desk(broadcast::Sender<Arc<News>>);
+
+impl Default for Desk {
+    fn default() -> Self {
+        Self(broadcast::channel(MOST_WAITING).0)
+    }
+}
+
+impl Desk {
+    /// Hears of what comes from now on.
+    pub(crate) fn listen(&self) -> broadcast::Receiver<Arc<News>> {
+        self.0.subscribe()
+    }
+
+    /// Tells whoever listens.
+    pub(super) fn tell(&self, agent: &Agent, topic: Topic, params: Option<Item<'_>>) {
+        let body = relay::notification(topic.method(), params, None);
+        let agent = (topic != Topic::Tools).then(|| agent.clone());
+        // Nobody may be listening.
+        let _ = self.0.send(Arc::new(News { agent, topic, body }));
+    }
+}
