@@ -403,15 +403,19 @@ pub(super) struct Server {
     pub(super) connect_timeout_ms: Option<u64>,
     #[serde(default = "yes")]
     pub(super) send_call_id: bool,
+    /// Methods beside those of tools that pass to it, one by one or as
+    /// `resources/*`.
     #[serde(default)]
     pub(super) methods: Vec<String>,
+    /// What it may ask of its clients, by method.
     #[serde(default)]
     pub(super) client_requests: Vec<String>,
+    /// What becomes of a call whose client goes away, by tool.
     #[serde(default)]
     pub(super) on_disconnect: BTreeMap<String, OnDisconnect>,
 }
 
-#[derive(Clone, Copy, Deserialize)]
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum OnDisconnect {
     Forward,
