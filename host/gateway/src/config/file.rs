@@ -403,8 +403,7 @@ pub(super) struct Server {
     pub(super) connect_timeout_ms: Option<u64>,
     #[serde(default = "yes")]
     pub(super) send_call_id: bool,
-    /// Methods beside those of tools that pass to it, one by one or as
-    /// `resources/*`.
+    /// Methods beside those of tools that pass to it, or groups like `prompts/*`.
     #[serde(default)]
     pub(super) methods: Vec<String>,
     /// What it may ask of its clients, by method.
