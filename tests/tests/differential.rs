@@ -6,6 +6,13 @@
 //! its error. `tools/list` is the gateway's own answer, so there the
 //! descriptions alone are compared.
 
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "tests fail by panicking, in what they share too"
+)]
+
 use countersign_canon::{Document, Limits};
 use countersign_tests::{Client, Revision, conformance::ConformanceServer};
 
