@@ -295,7 +295,12 @@ async fn inspect(server: &Behind, url: &str) -> Result<(), String> {
 
 async fn inspector(url: &str, arguments: &[&str]) -> Result<String, String> {
     let modules = binaries::target().join("clients/node/node_modules");
-    let script: PathBuf = modules.join("@modelcontextprotocol/inspector-cli/build/cli.js");
+    let scope = modules.join("@modelcontextprotocol");
+    let script: PathBuf = scope.join("inspector-cli/build/cli.js");
+    // It asks for the version of the package that it was split from, two folders
+    // up, which is not published with it.
+    let manifest = r#"{"name":"@modelcontextprotocol/inspector","version":"1.0.3"}"#;
+    std::fs::write(scope.join("package.json"), manifest).map_err(|error| error.to_string())?;
     let running = Command::new("node")
         .arg(script)
         .args(["--cli", url, "--transport", "http"])
