@@ -19,7 +19,7 @@ use countersign_tests::{Client, Revision, conformance::ConformanceServer};
 const RECEIPT: &str = "countersign.dev/receipt";
 
 /// Each request: method, what `Mcp-Name` says, and the members of `params`.
-const CORPUS: [(&str, Option<&str>, &str); 26] = [
+const CORPUS: [(&str, Option<&str>, &str); 25] = [
     ("tools/list", None, ""),
     (
         "tools/call",
@@ -70,11 +70,6 @@ const CORPUS: [(&str, Option<&str>, &str); 26] = [
         "tools/call",
         Some("json_schema_2020_12_tool"),
         r#""name":"json_schema_2020_12_tool","arguments":{"name":"a","phone":"1"}"#,
-    ),
-    (
-        "tools/call",
-        Some("test_missing_capability"),
-        r#""name":"test_missing_capability","arguments":{}"#,
     ),
     ("resources/list", None, ""),
     ("resources/templates/list", None, ""),
