@@ -69,6 +69,10 @@ pub struct Sent {
     pub safe: bool,
     /// The attempt's name, where it was told.
     pub call_id: Option<String>,
+    /// How many of the first attempts were over when it was sent.
+    pub after: usize,
+    /// Whether it is over.
+    pub over: bool,
 }
 
 impl Sent {
@@ -98,6 +102,8 @@ impl Account {
     pub fn open(&self, mut sent: Sent) -> usize {
         let mut all = self.0.lock().unwrap();
         sent.number = all.len();
+        let running = all.iter().position(|earlier| !earlier.over);
+        sent.after = running.unwrap_or(all.len());
         all.push(sent);
         all.len() - 1
     }
@@ -111,6 +117,7 @@ impl Account {
         let mut all = self.0.lock().unwrap();
         let sent = &mut all[number];
         sent.stormy |= stormy;
+        sent.over = true;
         if let Some(answer) = answer {
             (sent.told, sent.safe, sent.call_id) = read(answer);
         }

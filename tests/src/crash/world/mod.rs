@@ -173,6 +173,8 @@ impl World {
             told: Told::Nothing,
             safe: false,
             call_id: None,
+            after: 0,
+            over: false,
         };
         let alone = self.account.len();
         sent.key = match &execution_id {
