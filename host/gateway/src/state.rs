@@ -12,7 +12,6 @@ use countersign_identity::Aliases;
 use countersign_ledger::{Epochs, InForce, Ledger};
 use countersign_mcp::ErrorCode;
 use countersign_mcp::methods::Passed;
-use countersign_mcp::tools::Tool;
 use countersign_policy::{Class, PolicySet};
 
 use crate::answers::Answers;
@@ -92,12 +91,12 @@ impl Server {
     }
 
     /// What becomes of a call whose client goes away, where that is a cancel.
-    pub(crate) fn on_disconnect(&self, tool: &Tool, class: Class) -> OnDisconnect {
+    pub(crate) fn on_disconnect(&self, tool: &str, class: Class) -> OnDisconnect {
         let default = match class {
             Class::ReadOnly => OnDisconnect::Forward,
             Class::SideEffecting | Class::Destructive => OnDisconnect::Finish,
         };
-        let configured = self.on_disconnect.get(&tool.name).copied();
+        let configured = self.on_disconnect.get(tool).copied();
         configured.unwrap_or(default)
     }
 }

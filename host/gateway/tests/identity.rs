@@ -295,7 +295,10 @@ fn decided_again(folder: &Path) {
     let key = export::open_store(&config.store, &environment).unwrap();
     let trusted = key.key.clone();
     key.ledger.stop().unwrap();
-    let all = countersign_ledger::Selection::All;
+    let all = export::Wanted {
+        selection: countersign_ledger::Selection::All,
+        salts: true,
+    };
     let bundle = export::from_store(&config.store, &environment, &all, Vec::new()).unwrap();
     let requests = ["e1", "2", "3"].map(|id| RequestFile {
         name: id.to_owned(),

@@ -80,7 +80,8 @@ pub(super) async fn invoke(
     }
     let mut cancel = attempt.cancel.clone();
     if !attempt.revision.has_sessions()
-        && server.on_disconnect(offered.tool(), offered.class()) == OnDisconnect::Forward
+        && server.on_disconnect(&attempt.bound.interpreted.tool, offered.class())
+            == OnDisconnect::Forward
     {
         cancel = cancel.or(outbox.left());
     }

@@ -61,10 +61,9 @@ impl Certify {
             jobs,
         };
         let steps = Steps::new();
-        let report = certify(&component, plan, &|step, done, all| {
-            steps.show(step, done, all)
-        })
-        .map_err(|error| Failure::new(Status::USAGE, error.to_string()))?;
+        let show = |step, done, all| steps.show(step, done, all);
+        let report = certify(&component, plan, &show)
+            .map_err(|error| Failure::new(Status::USAGE, error.to_string()))?;
         drop(steps);
         if let Some(path) = &self.report {
             let text = format!("{:#}\n", report.to_json());
