@@ -143,8 +143,8 @@ fn call(fault: Fault, mut call: wit::Call, message: &[u8]) -> Result<wit::Call, 
                 continuation.request_state = None;
             }
         }
-        // Its own vector is admitted, so that it can be loaded.
-        Fault::RefusesNearlyEverything if message != crate::CALL => {
+        // Whoever asks for nothing else is admitted, as in its own vector.
+        Fault::RefusesNearlyEverything if call.action != crate::ACTION => {
             let mut refusal = refused(wit::Code::Value, message);
             refusal.pointer.push_str("/params/name");
             return Err(refusal);

@@ -50,9 +50,9 @@ fn id() -> Option<ProfileId> {
     Sound::ID.parse().ok()
 }
 
-/// The call that it describes.
-pub(crate) const CALL: &[u8] =
-    br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}"#;
+/// What the call asks for that it describes.
+pub(crate) const ACTION: &[u8] = br#"{"method":"tools/call","name":"t"}"#;
+const CALL: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}"#;
 const NO_JSON: &[u8] = b"x";
 
 impl wit::Guest for Broken {

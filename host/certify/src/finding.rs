@@ -43,6 +43,13 @@ impl Finding {
         self
     }
 
+    pub(crate) fn in_case(self, case: u64) -> Self {
+        Self {
+            case: Some(case),
+            ..self
+        }
+    }
+
     pub(crate) fn seen_by(mut self, seen: Option<Seen>) -> Self {
         self.seen = seen.map(Box::new);
         self

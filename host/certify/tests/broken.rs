@@ -54,13 +54,13 @@ const FAULTS: &[(u8, &str, Check, &str)] = &[
         2,
         "of two names the last one counts",
         Check::StrictReading,
-        "duplicate-member",
+        "refused as",
     ),
     (
         3,
         "large integers through a float",
         Check::Separation,
-        "the integer",
+        "one binding",
     ),
     (4, "nulls are dropped", Check::Separation, "`null`"),
     (5, "arrays are sorted", Check::Separation, ""),
@@ -272,7 +272,7 @@ fn the_shipped_profiles_are_adequate() {
         let report = run(component.bytes(), 1_000);
         assert!(report.is_adequate(), "{report}");
         assert!(
-            report.counts.equal > 150 && report.counts.told_apart > 100,
+            report.counts.equal > 150 && report.counts.told_apart > 50,
             "{report}"
         );
     }

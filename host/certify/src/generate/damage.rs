@@ -77,6 +77,7 @@ pub(super) fn damage(random: &mut Random, bytes: &mut Vec<u8>) {
             let nested = [vec![b'['; depth], vec![b']'; depth]].concat();
             replace_value(random, bytes, &nested);
         }
+        7 if random.once_in(2) => drop(bytes.splice(..0, *b"\xef\xbb\xbf")),
         7 => {
             let digits = vec![b'7'; 1_020 + random.below(10)];
             replace_value(random, bytes, &digits);

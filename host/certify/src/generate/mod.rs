@@ -232,7 +232,7 @@ fn meta(random: &mut Random, execution: &Tree) -> Tree {
 }
 
 fn correlation(random: &mut Random) -> Tree {
-    match random.below(30) {
+    match random.below(24) {
         0 => Tree::Null,
         1 => text(""),
         2 => text("a b"),

@@ -115,7 +115,7 @@ impl Show {
 impl Prove {
     fn run(&self) -> Result<Status, Failure> {
         let which = match (&self.receipt, &self.call) {
-            (Some(path), _) => Which::Receipt(Box::new(find(path, &files::small(path)?)?)),
+            (Some(path), _) => Which::Receipt(Box::new(in_file(path)?)),
             (_, Some(call)) => Which::Call(
                 CallId::new(call)
                     .map_err(|error| Failure::new(Status::USAGE, error.to_string()))?,
@@ -158,7 +158,7 @@ impl Check {
             Err(error) => return Err(files::in_file(&self.proof, &error)),
         };
         if let Some(path) = &self.receipt {
-            let receipt = find(path, &files::small(path)?)?;
+            let receipt = in_file(path)?;
             if !Receipt::of(proof.entry()).is_some_and(|of| of.agrees(&receipt)) {
                 print("the proof is about another entry than the receipt\n")?;
                 return Ok(Status::DOES_NOT_HOLD);
@@ -181,6 +181,11 @@ fn print(text: &str) -> Result<Status, Failure> {
     out.write_all(text.as_bytes())
         .map_err(|error| Failure::output(&error))?;
     Ok(Status::OK)
+}
+
+/// The receipt of a file that holds it alone, or the answer it came with.
+pub(super) fn in_file(path: &Path) -> Result<Receipt, Failure> {
+    find(path, &files::small(path)?)
 }
 
 /// A receipt alone, or where an answer carries it.

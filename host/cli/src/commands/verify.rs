@@ -8,10 +8,10 @@ use std::thread;
 
 use clap::Args;
 use countersign_engine::Profiles;
-use countersign_evidence::Receipt;
 use countersign_policy::{Bundle, PolicySet};
 use countersign_verifier::{Components, Inputs, Level, RequestFile, verify_watched};
 
+use super::receipt;
 use crate::failure::{Failure, Status};
 use crate::progress::Entries;
 use crate::{files, input, profiles};
@@ -38,7 +38,7 @@ pub(crate) struct Verify {
     /// A log's public key, `NAME+HASH+KEY`, or a file that holds it
     #[arg(long, value_name = "KEY")]
     trust: Vec<String>,
-    /// A receipt that came with an answer
+    /// A receipt, or the answer that it came with
     #[arg(long, value_name = "FILE")]
     receipt: Vec<PathBuf>,
     /// A checkpoint that was seen before
@@ -126,10 +126,7 @@ impl Verify {
             inputs.trusted.push(files::key(text)?);
         }
         for path in &self.receipt {
-            let receipt = Receipt::parse(&files::small(path)?);
-            inputs
-                .receipts
-                .push(receipt.map_err(|error| files::in_file(path, &error))?);
+            inputs.receipts.push(receipt::in_file(path)?);
         }
         for path in &self.since {
             inputs.since.push(files::checkpoint(path)?);

@@ -79,6 +79,7 @@ pub fn catalog() -> countersign_catalog::Offer {
     let tools = [
         r#"{"name":"transfér","inputSchema":{"type":"object"}}"#,
         r#"{"name":"balance","inputSchema":{"type":"object"}}"#,
+        r#"{"name":"wipe","inputSchema":{"type":"object"}}"#,
     ];
     let tools = tools.map(|text| countersign_catalog::Descriptor::read(text.as_bytes()).unwrap());
     countersign_catalog::Offer::new("ledger", digest("server"), tools)
