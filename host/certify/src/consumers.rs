@@ -1,11 +1,13 @@
 //! What stands behind admission, as the gateway itself runs it: routing, the
-//! policy request and its evaluation, the headers that mirror arguments, and
-//! the body for the upstream.
+//! validation of arguments, the policy request and its evaluation, the headers
+//! that mirror arguments, and the body for the upstream.
 
 use countersign_canon::View;
 use countersign_mcp::envelope::{Additions, tool_call};
 use countersign_mcp::mirror;
 use countersign_policy::{Agent, Bundle, Class, Identity, PolicySet, Request, Tool};
+
+use countersign_schema::InputSchema;
 
 use crate::finding::Seen;
 use crate::generate::NAMES;
@@ -13,16 +15,26 @@ use crate::generate::NAMES;
 /// The server behind the gateway.
 const SERVER: &str = "s";
 
+/// Input schemas that each see another side of the arguments.
+const SCHEMAS: [&str; 4] = [
+    r#"{"type":"object","properties":{"amount":{"type":"integer"}}}"#,
+    r#"{"type":"object","properties":{"amount":{"type":"number","maximum":1000}}}"#,
+    r#"{"type":"object","required":["to"],"properties":{"to":{"type":"string","maxLength":64,"pattern":"^\\S*$"}}}"#,
+    r#"{"type":"object","properties":{"items":{"type":"array","minItems":2,"uniqueItems":true},"flag":{"enum":[true,null]}}}"#,
+];
+
 /// The consumers, ready to be shown actions.
 #[derive(Debug)]
 pub(crate) struct Consumers {
     policies: PolicySet,
+    schemas: Vec<InputSchema>,
 }
 
 /// Everything that the consumers did with one action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Treatment {
     route: String,
+    schemas: Vec<String>,
     policy: String,
     headers: Vec<String>,
     body: Vec<u8>,
@@ -32,12 +44,16 @@ impl Consumers {
     /// Sets up what needs setting up.
     ///
     /// # Errors
-    /// What the policies' loader says of the probes.
+    /// What the loader of policies, or of schemas, says of the probes.
     pub(crate) fn new() -> Result<Self, String> {
         let file = ("probes.cedar".to_owned(), probes());
         let bundle = Bundle::of([file]).map_err(|error| error.to_string())?;
         let policies = PolicySet::load(bundle).map_err(|error| error.to_string())?;
-        Ok(Self { policies })
+        let compile = |schema: &&str| {
+            InputSchema::compile(Some(schema.as_bytes())).map_err(|error| error.to_string())
+        };
+        let schemas = SCHEMAS.iter().map(compile).collect::<Result<_, _>>()?;
+        Ok(Self { policies, schemas })
     }
 
     /// Shows an action to every consumer.
@@ -76,12 +92,17 @@ impl Consumers {
             ),
             Err(no_form) => format!("{argument}: {no_form}"),
         };
+        let held = |schema: &InputSchema| match schema.check(view) {
+            Ok(()) => "fits".to_owned(),
+            Err(misfit) => format!("`{}` breaks `{}`", misfit.pointer, misfit.keyword),
+        };
         let additions = Additions {
             meta: Vec::new(),
             continuation: None,
         };
         Treatment {
             route: format!("{SERVER}/{}", tool.name),
+            schemas: self.schemas.iter().map(held).collect(),
             policy: format!("{} by {}", decision.reason().as_str(), names.join(", ")),
             headers: NAMES.iter().map(header).collect(),
             body: tool_call(1, action, &additions).unwrap_or_default(),
@@ -99,6 +120,10 @@ impl Treatment {
             (one != other).then_some(Seen { consumer, of })
         };
         seen("routing", [self.route.clone(), other.route.clone()])
+            .or_else(|| {
+                let both = [&self.schemas, &other.schemas];
+                seen("input schemas", both.map(|told| told.join("; ")))
+            })
             .or_else(|| seen("policy", [self.policy.clone(), other.policy.clone()]))
             .or_else(|| {
                 seen(
@@ -188,8 +213,13 @@ mod tests {
         };
         for (one, other, consumer) in [
             ("{}", "{}", None),
-            (r#"{"amount":1}"#, r#"{"amount":1.0}"#, Some("policy")),
-            (r#"{"to":null}"#, "{}", Some("policy")),
+            (
+                r#"{"amount":1}"#,
+                r#"{"amount":1.0}"#,
+                Some("input schemas"),
+            ),
+            (r#"{"to":null}"#, "{}", Some("input schemas")),
+            (r#"{"flag":true}"#, r#"{"flag":null}"#, Some("policy")),
             (r#"{"to":"b"}"#, r#"{"to":"c"}"#, Some("headers")),
             (r#"{"x":1}"#, r#"{"x":2}"#, Some("upstream body")),
         ] {
