@@ -13,36 +13,8 @@ mod support;
 
 use std::time::Duration;
 
-use countersign_evidence::CallId;
-use countersign_ledger::{AnswerBounds, Clock as _, Kept, Ledger};
-use support::{Fixture, call, reserve, succeeded, verify};
-
-fn kept(fixture: &Fixture, text: &str, for_s: u64) -> Kept {
-    let keep = Duration::from_secs(for_s);
-    Kept {
-        bytes: text.as_bytes().to_vec(),
-        expires_us: fixture.clock.wall_us() + i64::try_from(keep.as_micros()).unwrap(),
-    }
-}
-
-/// What is kept of a call, as text.
-fn found(fixture: &Fixture, ledger: &Ledger, call: &str) -> Option<String> {
-    let call = CallId::new(call).unwrap();
-    let kept = ledger
-        .kept_answer(&call, fixture.clock.wall_us())
-        .wait()
-        .unwrap();
-    kept.map(|kept| String::from_utf8(kept.bytes).unwrap())
-}
-
-fn run(fixture: &Fixture, ledger: &Ledger, name: &str, answer: &str, for_s: u64) {
-    let token = reserve(ledger, &call(name, Some(name)));
-    let keep = Some(kept(fixture, answer, for_s));
-    ledger
-        .settle_keeping(token, succeeded(), keep)
-        .wait()
-        .unwrap();
-}
+use countersign_ledger::{AnswerBounds, Ledger};
+use support::{Fixture, found, run, verify};
 
 #[test]
 fn the_first_to_expire_makes_room_in_number_and_in_bytes_and_no_outcome_is_in_the_way() {

@@ -20,8 +20,14 @@ const SHARED: usize = 24;
 
 /// How often a cell is tried whose fault did not happen as it was meant: on a
 /// machine that is busy with other things a lease runs out where it should not.
-/// What breaks an invariant is never tried again.
-const TRIES: u32 = 3;
+/// SQLite has no leases, so there it is tried once. What breaks an invariant is
+/// never tried again.
+const fn tries(store: Store) -> u32 {
+    match store {
+        Store::Sqlite => 1,
+        Store::Postgres => 3,
+    }
+}
 
 type Place = (&'static str, &'static str, &'static str);
 
@@ -123,7 +129,7 @@ async fn some(
     progress: &(dyn Fn(usize, usize) + Send + Sync),
 ) -> bool {
     let next = || queue.lock().unwrap().pop_front();
-    let Some((mut cell, mut tries)) = next() else {
+    let Some((mut cell, mut tried)) = next() else {
         return false;
     };
     let mut world = World::new(store).await;
@@ -131,10 +137,10 @@ async fn some(
         let place = (cell.boundary, cell.moment, cell.fault);
         let done = one(&mut world, &format!("c{number}"), &cell).await;
         if let Err(Failed::Otherwise(why)) = &done
-            && tries < TRIES
+            && tried < tries(store)
         {
             eprintln!("{place:?} is tried again: {why}");
-            queue.lock().unwrap().push_back((cell, tries + 1));
+            queue.lock().unwrap().push_back((cell, tried + 1));
             return true;
         }
         let count = {
@@ -152,7 +158,7 @@ async fn some(
             return true;
         }
         match next() {
-            Some(following) => (cell, tries) = following,
+            Some(following) => (cell, tried) = following,
             None => {
                 end(world, place, matrix).await;
                 // Another world may have given one back meanwhile.
@@ -160,7 +166,7 @@ async fn some(
             }
         }
     }
-    queue.lock().unwrap().push_front((cell, tries));
+    queue.lock().unwrap().push_front((cell, tried));
     end(world, ("open", "after", "kill"), matrix).await;
     true
 }

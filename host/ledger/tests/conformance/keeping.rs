@@ -3,39 +3,11 @@
 
 use std::time::Duration;
 
-use countersign_evidence::CallId;
-use countersign_ledger::{AnswerBounds, Clock as _, Kept, Ledger, Verdict};
+use countersign_ledger::{AnswerBounds, Ledger, Verdict};
 
 use crate::support::{
-    Fixture, Kept as Store, call, not_sent, refused, reserve, succeeded, unanswered, verify,
+    Fixture, Kept as Store, call, found, kept, not_sent, refused, reserve, run, unanswered, verify,
 };
-
-fn kept(fixture: &Fixture, text: &str, for_s: u64) -> Kept {
-    let keep = Duration::from_secs(for_s);
-    Kept {
-        bytes: text.as_bytes().to_vec(),
-        expires_us: fixture.clock.wall_us() + i64::try_from(keep.as_micros()).unwrap(),
-    }
-}
-
-/// What is kept of a call, as text.
-fn found(fixture: &Fixture, ledger: &Ledger, call: &str) -> Option<String> {
-    let call = CallId::new(call).unwrap();
-    let kept = ledger
-        .kept_answer(&call, fixture.clock.wall_us())
-        .wait()
-        .unwrap();
-    kept.map(|kept| String::from_utf8(kept.bytes).unwrap())
-}
-
-fn run(fixture: &Fixture, ledger: &Ledger, name: &str, answer: &str, for_s: u64) {
-    let token = reserve(ledger, &call(name, Some(name)));
-    let keep = Some(kept(fixture, answer, for_s));
-    ledger
-        .settle_keeping(token, succeeded(), keep)
-        .wait()
-        .unwrap();
-}
 
 pub fn an_answer_is_kept_with_its_settlement_until_its_time_is_up_and_through_a_restart(on: Store) {
     let fixture = Fixture::on(on);

@@ -12,11 +12,13 @@ mod call;
 mod clock;
 pub mod faults;
 mod fixture;
+mod kept;
 mod verify;
 
 pub use call::{Call, answer, call, not_sent, refused, reserve, reserved, succeeded, unanswered};
 pub use clock::TestClock;
 pub use fixture::{Backup, Fixture, Kept, key, key_of, log_id, options_in};
+pub use kept::{found, kept, run};
 pub use verify::{count, entries, entries_of, verify};
 
 use countersign_canon::Digest;
