@@ -115,8 +115,11 @@ impl Outbox {
         self.events.send(event).await.is_ok()
     }
 
-    /// Gives the last answer; nobody may be there to take it.
-    pub(crate) fn finish(self, reply: Reply) {
+    /// Gives the last answer; nobody may be there to take it. What the request
+    /// holds is given up first, so that a client that has its answer may use
+    /// the same id, and the place, at once.
+    pub(crate) fn finish<Held>(self, reply: Reply, held: Held) {
+        drop(held);
         let _ = self.last.send(reply);
     }
 }
@@ -261,5 +264,28 @@ impl Line {
         let params = format!("{{\"requestId\":{id}}}");
         let note = envelope::message(None, "notifications/cancelled", Some(params.as_bytes()));
         let _ = self.events.try_send(note);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Remembers whether the answer was there already when it was given up.
+    struct Held<'a>(&'a mut Inbox, &'a mut Option<bool>);
+
+    impl Drop for Held<'_> {
+        fn drop(&mut self) {
+            *self.1 = Some(self.0.last.try_recv().is_ok());
+        }
+    }
+
+    #[test]
+    fn what_a_request_holds_is_free_before_its_client_has_the_answer() {
+        let (outbox, mut inbox) = channel();
+        let mut answered = None;
+        outbox.finish(Reply::ok(Vec::new()), Held(&mut inbox, &mut answered));
+        assert_eq!(answered, Some(false));
+        assert!(inbox.last.try_recv().is_ok());
     }
 }

@@ -403,8 +403,8 @@ impl Received {
         let (outbox, inbox) = delivery::channel();
         let gateway = self.gateway;
         tokio::spawn(async move {
-            pipeline::run(&gateway, attempt, outbox).await;
-            drop((claim, alive));
+            pipeline::run(&gateway, attempt, outbox, claim).await;
+            drop(alive);
         });
         respond::deliver(inbox, self.accepts).await
     }

@@ -83,8 +83,8 @@ pub(super) async fn relay(
                         let (outbox, inbox) = delivery::channel();
                         tokio::spawn(async move {
                             let reply = relay.exchange(&gateway, &outbox).await;
-                            outbox.finish(reply);
-                            drop((relay, place, alive));
+                            outbox.finish(reply, (relay, place));
+                            drop(alive);
                         });
                         return respond::deliver(inbox, accepts).await;
                     }

@@ -32,6 +32,7 @@ pub(crate) use interpret::{Bound, interpret};
 pub(crate) use refuse::{describe_execution, fault, ledger_problem, unread, unread_because};
 
 use crate::delivery::{Outbox, Reply};
+use crate::session::Claim;
 use crate::state::Gateway;
 use crate::telemetry::{Stage, Trace};
 use refuse::Refusing;
@@ -41,12 +42,13 @@ use reserve::Outcome;
 /// execution, the policies or a catalog have changed in between.
 const MOST_DECISIONS: usize = 8;
 
-/// Carries out a call to its end; the last answer goes to `outbox`.
-pub(crate) async fn run(gateway: &Gateway, attempt: Attempt, outbox: Outbox) {
+/// Carries out a call to its end; the last answer goes to `outbox`. Its session
+/// may use its id again from then on.
+pub(crate) async fn run(gateway: &Gateway, attempt: Attempt, outbox: Outbox, claim: Option<Claim>) {
     let trace = Arc::clone(&attempt.trace);
     let reply = way(gateway, attempt, &outbox).await;
     gateway.telemetry.ended(&trace, &gateway.environment);
-    outbox.finish(reply);
+    outbox.finish(reply, claim);
 }
 
 async fn way(gateway: &Gateway, mut attempt: Attempt, outbox: &Outbox) -> Reply {
