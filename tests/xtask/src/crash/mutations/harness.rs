@@ -35,8 +35,10 @@ pub(super) const HARNESS: &[Mutation] = mutations! {
         "if let Some(Err(closed)) = gate.map(SendGate::pass) {" => "if let Some(Err(closed)) = gate.map(SendGate::pass).filter(|_| false) {";
 
     // What a caller is told, and what is counted.
-    CUT "take a broken connection for a call that was never sent":
-        "            Settlement::Unanswered {\n                reason: reason.code()?,\n                received,\n            }," => "            Settlement::NotSent {\n                reason: { let _ = received; reason.code()? },\n            },";
+    // The ledger asks the gate whether anything was sent, so both must be wrong.
+    CUT "take a broken connection for a call that was never sent, and believe it":
+        "            Settlement::Unanswered {\n                reason: reason.code()?,\n                received,\n            }," => "            Settlement::NotSent {\n                reason: { let _ = received; reason.code()? },\n            },",
+        "Settlement::NotSent { .. } if !closed.passed => Event::NotSent { by }," => "Settlement::NotSent { .. } if closed.owner == by => Event::NotSent { by },";
     FULL "count nothing that could not be written":
         "    gateway.suppress(&attempt.arrival.agent, problem.code(), attempt.arrival.at);\n" => "";
     REFUSE "call another identifier safe, whatever there was":
