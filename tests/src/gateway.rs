@@ -63,6 +63,7 @@ pub struct Plan {
     agents: Vec<(String, String)>,
     preload: Option<(PathBuf, PathBuf)>,
     variables: Vec<(String, String)>,
+    program: Option<PathBuf>,
 }
 
 impl Plan {
@@ -80,6 +81,16 @@ impl Plan {
             agents: Vec::new(),
             preload: None,
             variables: Vec::new(),
+            program: None,
+        }
+    }
+
+    /// Another build of the program than the one that tests have.
+    #[must_use]
+    pub fn program(self, program: PathBuf) -> Self {
+        Self {
+            program: Some(program),
+            ..self
         }
     }
 
@@ -428,7 +439,8 @@ impl Gateway {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(binaries::countersign());
+        let own = self.plan.program.clone();
+        let mut command = Command::new(own.unwrap_or_else(binaries::countersign));
         command.args(arguments).current_dir(self.folder());
         let variables = self.plan.variables.iter();
         command.envs(variables.map(|(name, value)| (name, value)));

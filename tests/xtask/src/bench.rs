@@ -1,10 +1,12 @@
-//! `cargo xtask bench`: what the binding, the ledger and verification cost, side
-//! by side.
+//! `cargo xtask bench`: builds what is measured, lets the benchmark program
+//! measure, and makes docs/performance.md of what it says.
+
+mod page;
 
 use std::{
+    ffi::OsString,
     fs,
     path::{Path, PathBuf},
-    process::Command,
 };
 
 use crate::{
@@ -12,145 +14,169 @@ use crate::{
     workspace,
 };
 
-/// What a call costs: WebAssembly against native code, commits shared and not
+/// Every figure of the project, each beside its reference, in one run
 ///
 /// Builds optimized and runs the benchmark program of tests/src/bin/bench,
-/// which prints its tables and what it measures: the binding, the ledger, and
-/// verification. With the name of a section, that one alone; `ledger-large` and
-/// `verify-large` fill a ledger with millions of entries and take long.
+/// section by section, prints its tables with medians and spread, and writes
+/// docs/performance.md. With names of sections, those alone, and no page unless
+/// `--write` says so. `log` and `gateway` are compared with builds, made for
+/// this alone, that leave the log out or never wait for the disk.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Sections of the benchmark program; `--help` lists them
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    arguments: Vec<String>,
+    /// `machine`, `gateway`, `log`, `ledger`, `binding`, `verify`; `ledger-large=N` and
+    /// `verify-large=N`, which fill a ledger with N executions or entries and take long
+    sections: Vec<String>,
+
+    /// With the two that take long
+    #[arg(long)]
+    large: bool,
+
+    /// Write the sections that were named into docs/performance.md
+    #[arg(long)]
+    write: bool,
+}
+
+/// What a section is measured with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Build {
+    /// As it ships.
+    Shipped,
+    /// Components hash in software, so native code does too.
+    SoftwareHashing,
+}
+
+/// A section: its name, its heading on the page, and its build.
+#[derive(Debug)]
+struct Section {
+    name: &'static str,
+    heading: &'static str,
+    build: Build,
+    large: bool,
+}
+
+/// All of them, as they stand on the page.
+const SECTIONS: [Section; 8] = [
+    Section::new("machine", "The machine", Build::Shipped),
+    Section::new("gateway", "The gateway", Build::Shipped),
+    Section::new("log", "The log", Build::Shipped),
+    Section::new("ledger", "The ledger", Build::Shipped),
+    Section::new("ledger-large", "A large ledger", Build::Shipped).large(),
+    Section::new("binding", "The binding", Build::SoftwareHashing),
+    Section::new("verify", "Verification", Build::SoftwareHashing),
+    Section::new(
+        "verify-large",
+        "Verification of a large log",
+        Build::SoftwareHashing,
+    )
+    .large(),
+];
+
+impl Section {
+    const fn new(name: &'static str, heading: &'static str, build: Build) -> Self {
+        Self {
+            name,
+            heading,
+            build,
+            large: false,
+        }
+    }
+
+    const fn large(self) -> Self {
+        Self {
+            large: true,
+            ..self
+        }
+    }
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    // Components hash in software, so native code does too; in a folder of its
-    // own, since the flag would have everything else built anew.
-    let optimized = |words: &[&str]| {
-        let mut command = chore::command("cargo", words);
-        command
-            .env("RUSTFLAGS", r#"--cfg sha2_backend="soft""#)
-            .env("CARGO_TARGET_DIR", workspace::target().join("bench"));
-        command
-    };
-    if arguments
-        .arguments
-        .iter()
-        .any(|word| word == "verify-large")
-    {
-        // The shipped command is measured, in a process of its own.
-        let build = ["build", "--quiet", "--release", "--bin", "countersign"];
-        chore::run(&mut optimized(&build))?;
+    let asked = asked(arguments)?;
+    let kept = workspace::target().join("bench-said");
+    if kept.exists() {
+        fs::remove_dir_all(&kept)?;
     }
-    if arguments.arguments == ["log"] {
-        return log();
-    }
-    let bench = ["run", "--quiet", "--release", "--bin", "bench", "--"];
-    chore::run(optimized(&bench).args(&arguments.arguments))
-}
-
-/// Turns of each build.
-const TURNS: usize = 7;
-
-/// What the log costs in the path of a call: the same benchmark with it and in
-/// a build, made for this alone, that leaves it out. Hashed as the shipped
-/// program hashes, with what the processor has for that.
-fn log() -> Outcome {
-    const BUILD: [&str; 7] = [
-        "build",
-        "--quiet",
-        "--release",
-        "--bin",
-        "bench",
-        "--bin",
-        "countersign",
-    ];
-    const WITHOUT: [&str; 2] = ["--features", "countersign-tests/bench-without-log"];
-    let target = workspace::target().join("bench-log");
-    let built = |name: &str, features: &[&str]| -> Outcome<PathBuf> {
-        let mut build = chore::command("cargo", [&BUILD, features].concat());
-        chore::run(build.env("CARGO_TARGET_DIR", &target))?;
-        let kept = target.join(name);
-        fs::create_dir_all(&kept)?;
-        for program in ["bench", "countersign"] {
-            fs::copy(target.join("release").join(program), kept.join(program))?;
+    for build in [Build::Shipped, Build::SoftwareHashing] {
+        let words: Vec<&str> = asked
+            .iter()
+            .filter(|(section, _)| section.build == build)
+            .map(|(_, word)| word.as_str())
+            .collect();
+        if !words.is_empty() {
+            measure(build, &words, &kept)?;
         }
-        Ok(kept)
-    };
-    let without = built("without-log", &WITHOUT)?;
-    let with = built("with-log", &[])?;
-    let (mut left_out, mut kept) = (Rates::default(), Rates::default());
-    for _ in 0..TURNS {
-        left_out.add(&turn(&without)?);
-        kept.add(&turn(&with)?);
     }
-    println!("64 clients, {TURNS} turns each: the middle one of each build, in a second");
-    let row = |name: &str, left_out: &mut Vec<f64>, kept: &mut Vec<f64>, goal: &str| {
-        let (without, with) = (middle(left_out), middle(kept));
-        let ratio = with / without;
-        println!(
-            "  {name:<28} {without:>8.0} without the log, {with:>8.0} with it: {ratio:.2}{goal}"
-        );
-        println!("  {:<28} {} and {}", "", spread(left_out), spread(kept));
-    };
-    let goal = " (at least 0.9)";
-    row(
-        "calls through the gateway",
-        &mut left_out.calls,
-        &mut kept.calls,
-        goal,
-    );
-    row(
-        "reserve and settle alone",
-        &mut left_out.pairs,
-        &mut kept.pairs,
-        "",
-    );
+    if arguments.sections.is_empty() || arguments.write {
+        page::write(&kept)?;
+    }
     Ok(())
 }
 
-/// What the turns of one build came to, in a second.
-#[derive(Default)]
-struct Rates {
-    calls: Vec<f64>,
-    pairs: Vec<f64>,
-}
-
-impl Rates {
-    fn add(&mut self, (calls, pairs): &(f64, f64)) {
-        self.calls.push(*calls);
-        self.pairs.push(*pairs);
+/// The sections that are to be measured, with the words for them.
+fn asked(arguments: &Arguments) -> Outcome<Vec<(&'static Section, String)>> {
+    if arguments.sections.is_empty() {
+        let all = SECTIONS.iter();
+        let all = all.filter(|section| arguments.large || !section.large);
+        return Ok(all.map(|section| (section, section.name.into())).collect());
     }
+    let of = |word: &String| {
+        let name = word.split('=').next().unwrap_or_default();
+        let section = SECTIONS.iter().find(|section| section.name == name);
+        let section =
+            section.ok_or_else(|| Failure::new(format!("there is no section `{name}`")))?;
+        Ok((section, word.clone()))
+    };
+    arguments.sections.iter().map(of).collect()
 }
 
-/// One turn of the build in `folder`.
-fn turn(folder: &Path) -> Outcome<(f64, f64)> {
-    let said = Command::new(folder.join("bench"))
-        .arg("log-turn")
-        .env("COUNTERSIGN_BINARIES", folder)
-        .output()?;
-    let text = String::from_utf8_lossy(&said.stdout);
-    let mut numbers = text.split_whitespace().map(str::parse);
-    match (numbers.next(), numbers.next()) {
-        (Some(Ok(calls)), Some(Ok(pairs))) => Ok((calls, pairs)),
-        _ => {
-            let why = String::from_utf8_lossy(&said.stderr).into_owned();
-            Err(Failure::new(format!(
-                "`{}` says `{text}`: {why}",
-                folder.display()
-            )))
-        }
+/// Builds, and lets the program measure so many sections.
+fn measure(build: Build, words: &[&str], kept: &Path) -> Outcome {
+    let folder = match build {
+        Build::SoftwareHashing => software_hashing()?,
+        Build::Shipped => as_shipped("with-log", &[])?,
+    };
+    let mut bench = chore::command(folder.join("bench"), ["--keep"]);
+    bench.arg(kept).env("COUNTERSIGN_BINARIES", &folder);
+    if words.contains(&"log") {
+        let without = as_shipped("without-log", &["bench-without-log"])?;
+        bench.arg("--without-log").arg(without);
     }
+    if words.contains(&"gateway") {
+        let without = as_shipped("without-durability", &["bench-without-durability"])?;
+        bench.arg("--without-durability").arg(without);
+    }
+    chore::run(bench.args(words))
 }
 
-fn middle(rates: &mut [f64]) -> f64 {
-    rates.sort_by(f64::total_cmp);
-    rates.get(TURNS / 2).copied().unwrap_or_default()
+/// Programs that hash in software everywhere: in a folder of their own, since
+/// the flag has everything built anew.
+fn software_hashing() -> Outcome<PathBuf> {
+    let target = workspace::target().join("bench");
+    let mut cargo = cargo(&target, &[]);
+    chore::run(cargo.env("RUSTFLAGS", r#"--cfg sha2_backend="soft""#))?;
+    Ok(target.join("release"))
 }
 
-fn spread(rates: &[f64]) -> String {
-    let of = |rate: Option<&f64>| rate.copied().unwrap_or_default();
-    format!("({:.0} to {:.0})", of(rates.first()), of(rates.last()))
+/// Programs that hash as the shipped ones do, with a feature of the benchmark's
+/// or none; kept apart, since the next build takes their place.
+fn as_shipped(name: &str, features: &[&str]) -> Outcome<PathBuf> {
+    let target = workspace::target().join("bench-log");
+    chore::run(&mut cargo(&target, features))?;
+    let kept = target.join(name);
+    fs::create_dir_all(&kept)?;
+    for program in ["bench", "countersign"] {
+        fs::copy(target.join("release").join(program), kept.join(program))?;
+    }
+    Ok(kept)
+}
+
+fn cargo(target: &Path, features: &[&str]) -> std::process::Command {
+    let mut words: Vec<OsString> = ["build", "--quiet", "--release"].map(Into::into).into();
+    words.extend(["--bin", "bench", "--bin", "countersign"].map(Into::into));
+    for feature in features {
+        words.push("--features".into());
+        words.push(format!("countersign-tests/{feature}").into());
+    }
+    let mut command = chore::command("cargo", words);
+    command.env("CARGO_TARGET_DIR", target);
+    command
 }

@@ -6,6 +6,7 @@
 //! missing. Nothing here is part of the product.
 
 mod bench;
+mod budget;
 mod chore;
 mod crash;
 mod demo;
@@ -40,6 +41,7 @@ enum Chore {
     Test(test::Arguments),
     Guest(guest::Arguments),
     Bench(bench::Arguments),
+    Budget(budget::Arguments),
     Crash(crash::Arguments),
     Fuzz(fuzz::Arguments),
     Interop(interop::Arguments),
@@ -51,6 +53,7 @@ fn main() -> ExitCode {
         Chore::Test(arguments) => test::run(&arguments),
         Chore::Guest(arguments) => guest::run(&arguments),
         Chore::Bench(arguments) => bench::run(&arguments),
+        Chore::Budget(arguments) => budget::run(&arguments),
         Chore::Crash(arguments) => crash::run(&arguments),
         Chore::Fuzz(arguments) => fuzz::run(&arguments),
         Chore::Interop(arguments) => interop::run(&arguments),

@@ -3,6 +3,7 @@
 use std::fs;
 
 use crate::{
+    budget,
     chore::{self, Outcome},
     demo, evidence, guest, interop, nextest,
     steps::Steps,
@@ -12,7 +13,7 @@ use crate::{
 /// Every test: native code, three WebAssembly hosts, Python, real clients
 ///
 /// Runs, each as a step with its time: the Rust tests of both workspaces and
-/// the examples in their docs; the demonstration; the independent Python reference over vectors/,
+/// the examples in their docs; the budget of instructions; the demonstration; the independent Python reference over vectors/,
 /// and the Python verifier over every bundle of the tamper tests;
 /// the released components under Python's and Node's WebAssembly hosts; the
 /// foreign clients through the gateway; and the checks that the released
@@ -61,6 +62,10 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if arguments.rust_only {
         return steps.finish();
     }
+    steps.run(
+        "The instructions of one call are within their budget",
+        || budget::check(false),
+    );
     steps.run("The demonstration", || {
         demo::run(&demo::Arguments { once: true })
     });

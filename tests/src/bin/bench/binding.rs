@@ -6,22 +6,27 @@ use std::time::Duration;
 
 use countersign_canon::{Admitted, Numbers, View, admit, interpret};
 use countersign_engine::{CacheSettings, Engine, Profile, Settings, Warm, embedded};
-use countersign_tests::measure::{Samples, micros, processor_time, spread, wall};
+use countersign_tests::measure::{Samples, processor_time, wall};
+
+use crate::report::{self, Goal, Report};
 
 /// Threads of the measurement under load.
 const CONCURRENCY: u32 = 16;
 
-pub(crate) fn run() {
+pub(crate) fn run() -> Report {
+    let mut report = Report::new("The binding");
     #[allow(unexpected_cfgs, reason = "the flag is another crate's")]
     let soft = cfg!(sha2_backend = "soft");
-    println!(
-        "SHA-256: {}",
+    report.say(&format!(
+        "`cargo xtask bench binding`: the WebAssembly component against the same code compiled natively, side by side, \
+         {}. Figures are medians, and between what a tenth of the samples lie below and above. Both sides end with a \
+         checked view in the host's memory.",
         if soft {
-            "software on both sides"
+            "with the same software SHA-256 on both"
         } else {
-            "the processor's natively; use `cargo xtask bench`"
+            "natively with the processor's SHA-256, which the component does not have"
         }
-    );
+    ));
     let folder = tempfile::tempdir().unwrap();
     let settings = || Settings {
         slots: CONCURRENCY,
@@ -33,22 +38,35 @@ pub(crate) fn run() {
     let engine = Engine::new(&settings()).unwrap();
     let default = embedded::default().unwrap().pin().id.clone();
     let (profile, cold) = wall(|| engine.load_embedded(&default).unwrap());
-    side_by_side(&profile);
-    fresh(&profile);
-    under_load(&profile);
-    println!("\nloading {default}, in milliseconds");
-    println!("  compiled        {:.2}", cold.as_secs_f64() * 1e3);
+    side_by_side(&mut report, &profile);
+    let mut rows = vec![fresh(&profile), under_load(&profile)];
     let mut samples = Samples::default();
     for _ in 0..20 {
         let engine = Engine::new(&settings()).unwrap();
         samples.add(wall(|| engine.load_embedded(&default).unwrap()).1);
     }
-    let shown = [50, 10, 90].map(|percent| samples.percentile(percent).as_secs_f64() * 1e3);
-    println!(
-        "  from the cache  {:.2} ({:.2} to {:.2}); at most 5",
-        shown[0], shown[1], shown[2]
-    );
-    hostile(&profile);
+    rows.push(row(
+        "loading a profile that was compiled before, ms",
+        report::millis(&samples),
+        Some((Goal::AtMost(5.0), in_millis(samples.median()))),
+    ));
+    rows.push(row(
+        "compiling it, ms",
+        report::number(in_millis(cold)),
+        None,
+    ));
+    rows.extend(hostile(&profile));
+    report.table(["", "measured", "goal", "met"], &rows);
+    report
+}
+
+fn row(name: &str, measured: String, goal: Option<(Goal, f64)>) -> [String; 4] {
+    let [goal, met] = goal.map_or_else(report::no_goal, |(goal, value)| goal.cells(value));
+    [name.to_owned(), measured, goal, met]
+}
+
+fn in_millis(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e3
 }
 
 fn random(bytes: &mut [u8]) -> bool {
@@ -80,12 +98,8 @@ fn message(bytes: usize) -> Vec<u8> {
     text.into_bytes()
 }
 
-fn side_by_side(profile: &Profile) {
-    println!("\nbind: admit and interpret, warm instance");
-    println!(
-        "  {:>9}  {:>28}  {:>28}  ratio (at most 2.5)",
-        "bytes", "native", "wasm"
-    );
+fn side_by_side(report: &mut Report, profile: &Profile) {
+    let mut rows = Vec::new();
     let mut warm = profile.warm().unwrap();
     for size in [300, 1 << 10, 10 << 10, 100 << 10, 1 << 20] {
         let message = message(size);
@@ -101,13 +115,27 @@ fn side_by_side(profile: &Profile) {
             }
         }
         let ratio = wasm.median().as_secs_f64() / native.median().as_secs_f64();
-        println!(
-            "  {:>9}  {:>28}  {:>28}  {ratio:.2}",
-            message.len(),
-            spread(&native),
-            spread(&wasm)
-        );
+        let [goal, met] = Goal::AtMost(2.5).cells(ratio);
+        rows.push([
+            report::number(message.len() as f64),
+            report::micros(&native),
+            report::micros(&wasm),
+            report::number(ratio),
+            goal,
+            met,
+        ]);
     }
+    report.table(
+        [
+            "admit and interpret, warm, bytes",
+            "native, µs",
+            "component, µs",
+            "ratio",
+            "goal",
+            "met",
+        ],
+        &rows,
+    );
 }
 
 fn bind_natively(profile: &Profile, message: &[u8]) -> View {
@@ -125,7 +153,7 @@ fn bind_warm(warm: &mut Warm<'_>, message: &[u8]) -> View {
     warm.interpret(&call.action).unwrap().0.unwrap().view
 }
 
-fn fresh(profile: &Profile) {
+fn fresh(profile: &Profile) -> [String; 4] {
     let message = message(300);
     let mut warm = profile.warm().unwrap();
     let (mut used_again, mut new) = (Samples::default(), Samples::default());
@@ -138,16 +166,14 @@ fn fresh(profile: &Profile) {
         }
     }
     let added = new.median().saturating_sub(used_again.median());
-    println!(
-        "\na fresh instance, alone: admit of {} bytes",
-        message.len()
-    );
-    println!("  warm   {}", spread(&used_again));
-    println!("  fresh  {}", spread(&new));
-    println!("  added  {:>10} (at most 20)", micros(added));
+    row(
+        "a fresh instance, alone, adds, µs",
+        report::number(added.as_secs_f64() * 1e6),
+        Some((Goal::AtMost(20.0), added.as_secs_f64() * 1e6)),
+    )
 }
 
-fn under_load(profile: &Profile) {
+fn under_load(profile: &Profile) -> [String; 4] {
     let message = message(300);
     let requests = 4_000;
     let cpu = |work: &(dyn Fn() + Sync)| {
@@ -185,13 +211,14 @@ fn under_load(profile: &Profile) {
         new.add(cpu(&fresh));
     }
     let added = new.median().saturating_sub(used_again.median());
-    println!("\na fresh instance at concurrency {CONCURRENCY}: processor time of an admit");
-    println!("  warm   {}", spread(&used_again));
-    println!("  fresh  {}", spread(&new));
-    println!("  added  {:>10} (at most 15)", micros(added));
+    row(
+        &format!("a fresh instance at concurrency {CONCURRENCY} adds, processor time, µs"),
+        report::number(added.as_secs_f64() * 1e6),
+        Some((Goal::AtMost(15.0), added.as_secs_f64() * 1e6)),
+    )
 }
 
-fn hostile(profile: &Profile) {
+fn hostile(profile: &Profile) -> Vec<[String; 4]> {
     let call = |arguments: &str| {
         format!(
             r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"t","arguments":{arguments}}}}}"#
@@ -225,17 +252,18 @@ fn hostile(profile: &Profile) {
             call(&format!("{{{},\"m0\":0}}", members.join(","))),
         ),
     ];
-    println!("\nhostile messages, in milliseconds; at most 100 each");
-    for (name, message) in cases {
+    let rows = cases.map(|(name, message)| {
         let mut samples = Samples::default();
         for _ in 0..5 {
             samples.add(wall(|| black_box(profile.admit(&message).unwrap().is_ok())).1);
         }
-        let millis = |duration: Duration| duration.as_secs_f64() * 1e3;
-        println!(
-            "  {:>8.2} (at most {:.2})  {name}",
-            millis(samples.median()),
-            millis(samples.percentile(100))
-        );
-    }
+        let [middle, most] = [50, 100].map(|percent| in_millis(samples.percentile(percent)));
+        let [shown, at_most] = [middle, most].map(report::number);
+        row(
+            &format!("{name}, ms"),
+            format!("{shown}, at most {at_most}"),
+            Some((Goal::AtMost(100.0), most)),
+        )
+    });
+    rows.into()
 }

@@ -1,9 +1,8 @@
 //! The benchmarks, one room for each subject. What is compared is measured side
-//! by side, in turns, in one run, and printed as a ratio.
+//! by side, in turns, in one run, and told as a ratio.
 //!
-//! `cargo xtask bench` builds it optimized. Times are microseconds unless it
-//! says otherwise: the median, and between what a tenth of the samples lie below
-//! and above.
+//! `cargo xtask bench` builds it optimized and makes docs/performance.md of what
+//! it says.
 
 #![allow(
     clippy::disallowed_methods,
@@ -15,50 +14,100 @@
 )]
 
 mod binding;
-mod calls;
+mod gateway;
+mod instructions;
 mod ledger;
+mod log;
+mod machine;
+mod report;
 mod verify;
 
-/// How long the calls of a turn go on.
-const TURN: std::time::Duration = std::time::Duration::from_secs(4);
+use std::path::PathBuf;
 
-const USAGE: &str = "bench [SECTION...]
+use report::Report;
+
+const USAGE: &str =
+    "bench [--keep FOLDER] [--without-log FOLDER] [--without-durability FOLDER] SECTION...
+  machine             what it is measured on
   binding             the component against the same code compiled natively
   ledger              reservations and settlements, grouped and not
-  ledger-large [N]    a ledger of N executions (5,000,000) against one of 10,000; takes long
-  log                 calls with the log against a build that leaves it out (the chore alone)
+  ledger-large[=N]    a ledger of N executions (5,000,000) against one of 10,000; takes long
+  log                 calls with the log against a build that leaves it out
+  gateway             calls through the gateway against a plain proxy
   verify              bundles against plain SHA-256, and admissions again
-  verify-large [N]    the memory of exporting and verifying N entries (1,000,000); takes long
-With none: binding, ledger and verify.";
+  verify-large[=N]    the memory of exporting and verifying N entries (1,000,000); takes long
+Keeps what it says of each section as Markdown in the folder, where one is named.";
 
 fn main() {
-    let words: Vec<String> = std::env::args()
-        .skip(1)
-        .filter(|word| word != "--section")
-        .collect();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    match words.as_slice() {
-        [] => {
-            binding::run();
-            ledger::run();
-            verify::run();
-        }
-        ["binding"] => binding::run(),
-        ["ledger"] => ledger::run(),
-        ["verify"] => verify::run(),
-        ["verify-large"] => verify::large(1_000_000, ledger::filled),
-        ["verify-large", entries] => {
-            verify::large(entries.parse().expect("a number"), ledger::filled);
-        }
-        ["ledger-large"] => ledger::large(5_000_000),
-        ["ledger-large", executions] => ledger::large(executions.parse().expect("a number")),
-        // One turn of `log`, in a build with the log and in one without it: calls
-        // through the gateway, and the ledger's part of them alone.
-        ["log-turn"] => println!("{:.0} {:.0}", calls::turn(TURN), ledger::turn()),
-        // The part that `ledger` runs under strace.
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let strs: Vec<&str> = words.iter().map(String::as_str).collect();
+    match strs.as_slice() {
+        // Parts that sections run in processes of their own.
+        ["log-turn"] => log::turn(),
         ["ledger-pairs", folder, pairs] => {
             ledger::pairs(folder.as_ref(), pairs.parse().expect("a number"));
         }
-        _ => println!("{USAGE}"),
+        ["plain-proxy", upstream] => gateway::plain_proxy(upstream),
+        ["instructions", folder, rounds] => {
+            instructions::run(folder.as_ref(), rounds.parse().expect("a number"));
+        }
+        _ => match Asked::read(&words) {
+            Some(asked) => asked.run(),
+            None => println!("{USAGE}"),
+        },
+    }
+}
+
+/// What is to be measured, with what.
+#[derive(Default)]
+struct Asked {
+    sections: Vec<(String, Option<u64>)>,
+    keep: Option<PathBuf>,
+    without_log: Option<PathBuf>,
+    without_durability: Option<PathBuf>,
+}
+
+impl Asked {
+    fn read(words: &[String]) -> Option<Self> {
+        let mut asked = Self::default();
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            match word.as_str() {
+                "--keep" => asked.keep = Some(words.next()?.into()),
+                "--without-log" => asked.without_log = Some(words.next()?.into()),
+                "--without-durability" => asked.without_durability = Some(words.next()?.into()),
+                word if word.starts_with('-') => return None,
+                word => match word.split_once('=') {
+                    Some((name, size)) => {
+                        asked.sections.push((name.into(), Some(size.parse().ok()?)));
+                    }
+                    None => asked.sections.push((word.into(), None)),
+                },
+            }
+        }
+        (!asked.sections.is_empty()).then_some(asked)
+    }
+
+    fn run(&self) {
+        for (name, size) in &self.sections {
+            match self.section(name, *size) {
+                Some(report) => report.keep(self.keep.as_deref(), name),
+                None => println!("{USAGE}"),
+            }
+        }
+    }
+
+    fn section(&self, name: &str, size: Option<u64>) -> Option<Report> {
+        Some(match name {
+            "machine" => machine::run(),
+            "binding" => binding::run(),
+            "ledger" => ledger::run(),
+            "ledger-large" => ledger::large(size.unwrap_or(5_000_000)),
+            "log" => log::run(self.without_log.as_deref()?),
+            "gateway" => gateway::run(self.without_durability.as_deref()),
+            "verify" => verify::run(),
+            "verify-large" => verify::large(size.unwrap_or(1_000_000), ledger::filled),
+            _ => return None,
+        })
     }
 }

@@ -20,16 +20,31 @@ use countersign_tests::measure::{Samples, processor_time, wall};
 use countersign_verifier::{Claim, Components, Inputs, Status, verify};
 use sha2::{Digest as _, Sha256};
 
+use crate::report::{self, Goal, Report};
+
 /// Entries of the bundle that is verified again and again.
 const ENTRIES: u64 = 100_000;
 
-pub(crate) fn run() {
+pub(crate) fn run() -> Report {
+    let mut report = Report::new("Verification");
+    report.say(
+        "`cargo xtask bench verify`: a whole bundle, verified again and again, against plain SHA-256 of the same bytes \
+         in the same run, in software on both sides. What one core does is measured in processor time; figures are \
+         medians.",
+    );
     let engine = Engine::new(&Settings::default()).unwrap();
     let profiles = Profiles::embedded(&engine).unwrap();
     let id = embedded::default().unwrap().pin().id.clone();
     let profile = profiles.get(&id).unwrap();
-    entries(&profiles, profile);
-    admissions(profile);
+    let mut rows = entries(&profiles, profile);
+    rows.push(admissions(profile));
+    report.table(["in a second", "measured", "goal", "met"], &rows);
+    report
+}
+
+fn row(name: String, value: f64, goal: Option<Goal>) -> [String; 4] {
+    let [goal, met] = goal.map_or_else(report::no_goal, |goal| goal.cells(value));
+    [name, report::number(value), goal, met]
 }
 
 fn key() -> SigningKey {
@@ -134,7 +149,7 @@ fn bundle(profile: &Profile, entries: u64) -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-fn entries(profiles: &Profiles, profile: &Profile) {
+fn entries(profiles: &Profiles, profile: &Profile) -> Vec<[String; 4]> {
     let bundle = bundle(profile, ENTRIES);
     let mut inputs = Inputs {
         trusted: vec![key().verifying_key()],
@@ -147,10 +162,7 @@ fn entries(profiles: &Profiles, profile: &Profile) {
     while let Some(line) = entries.next().unwrap() {
         lines.extend_from_slice(line);
     }
-    println!(
-        "\nverifying {ENTRIES} entries of {} bytes: integrity and classification",
-        lines.len() as u64 / ENTRIES
-    );
+    let bytes = lines.len() as u64 / ENTRIES;
     let (mut plain, mut verified, mut shared) =
         (Samples::default(), Samples::default(), Samples::default());
     for round in 0..6 {
@@ -173,23 +185,30 @@ fn entries(profiles: &Profiles, profile: &Profile) {
         }
     }
     let rate = |samples: &Samples| ENTRIES as f64 / samples.median().as_secs_f64();
-    println!(
-        "  one core      {:>8.0} entries/s (at least 40,000)",
-        rate(&verified)
-    );
-    println!(
-        "  plain SHA-256 {:>8.0} entries/s: verification takes {:.1} times as long",
-        rate(&plain),
-        verified.median().as_secs_f64() / plain.median().as_secs_f64()
-    );
-    println!(
-        "  two threads   {:>8.0} entries/s, on the clock",
-        rate(&shared)
-    );
+    vec![
+        row(
+            format!("entries of {bytes} bytes, integrity and classification, one core"),
+            rate(&verified),
+            Some(Goal::AtLeast(40_000.0)),
+        ),
+        row(
+            "the same, two threads, on the clock".into(),
+            rate(&shared),
+            None,
+        ),
+        row(
+            format!(
+                "the same bytes through SHA-256 alone: verification takes {} times as long",
+                report::number(verified.median().as_secs_f64() / plain.median().as_secs_f64())
+            ),
+            rate(&plain),
+            None,
+        ),
+    ]
 }
 
 /// A request of a kibibyte, admitted and interpreted in fresh instances.
-fn admissions(profile: &Profile) {
+fn admissions(profile: &Profile) -> [String; 4] {
     let mut text = String::from(
         r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"_meta":{"countersign.dev/execution_id":"e-1"},"name":"transfer","arguments":{"from":"alice","to":"bob","amount":5000,"notes":[""#,
     );
@@ -212,19 +231,24 @@ fn admissions(profile: &Profile) {
             samples.add((processor_time() - before) / rounds);
         }
     }
-    println!(
-        "\nadmitting again {} bytes, a fresh instance for admit and another for interpret",
-        message.len()
-    );
-    println!(
-        "  one core      {:>8.0} requests/s (at least 10,000)",
-        1.0 / samples.median().as_secs_f64()
-    );
+    row(
+        format!(
+            "admitting {} bytes again, a fresh instance for `admit` and one for `interpret`, one core",
+            message.len()
+        ),
+        1.0 / samples.median().as_secs_f64(),
+        Some(Goal::AtLeast(10_000.0)),
+    )
 }
 
 /// Exports and verifies a ledger that `fill` fills, with the shipped binary, and
 /// says how much memory that took at most.
-pub(crate) fn large(entries: u64, fill: impl FnOnce(&Path, u64)) {
+pub(crate) fn large(entries: u64, fill: impl FnOnce(&Path, u64)) -> Report {
+    let mut report = Report::new("Verification of a large log");
+    report.say(&format!(
+        "`cargo xtask bench verify-large {entries}`: the shipped command exports a ledger of {entries} entries and \
+         verifies the bundle, each in a process of its own whose memory is watched.",
+    ));
     let folder = tempfile::tempdir_in("target").or_else(|_| tempfile::tempdir());
     let folder = folder.unwrap();
     let at = |name: &str| folder.path().join(name);
@@ -235,12 +259,7 @@ pub(crate) fn large(entries: u64, fill: impl FnOnce(&Path, u64)) {
          [[server]]\nname = \"bank\"\nurl = \"http://127.0.0.1:9/\"\n",
     )
     .unwrap();
-    let began = Instant::now();
     fill(folder.path(), entries / 2);
-    println!(
-        "\n{entries} entries, made in {} s",
-        began.elapsed().as_secs()
-    );
     let countersign = std::env::current_exe()
         .unwrap()
         .with_file_name("countersign");
@@ -261,21 +280,23 @@ pub(crate) fn large(entries: u64, fill: impl FnOnce(&Path, u64)) {
         "bundle.tar",
     ];
     let (took, kib, _) = run(&export);
-    println!(
-        "  export {:>6.1} s, {:>4} MiB (at most 200)",
-        took.as_secs_f64(),
-        kib >> 10
-    );
     let size = std::fs::metadata(at("bundle.tar")).unwrap().len();
+    let memory = |name: &str, kib: u64| {
+        row(
+            format!("{name}, memory at most, MiB"),
+            (kib >> 10) as f64,
+            Some(Goal::AtMost(200.0)),
+        )
+    };
+    let time = |name: &str, took: Duration| row(format!("{name}, s"), took.as_secs_f64(), None);
+    let mut rows = vec![time("exporting", took), memory("exporting", kib)];
     let trust = key().verifying_key().to_string();
     let (took, kib, said) = run(&["verify", "bundle.tar", "--trust", &trust]);
-    println!(
-        "  verify {:>6.1} s, {:>4} MiB (at most 200), {} MiB on disk",
-        took.as_secs_f64(),
-        kib >> 10,
-        size >> 20
-    );
-    println!("  {}", said.lines().last().unwrap_or_default());
+    rows.extend([time("verifying", took), memory("verifying", kib)]);
+    rows.push(row("the bundle, MiB".into(), (size >> 20) as f64, None));
+    println!("{}\n", said.lines().last().unwrap_or_default());
+    report.table(["", "measured", "goal", "met"], &rows);
+    report
 }
 
 /// How long a process ran, how much memory it held at most, and what it said.

@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 
 use countersign_canon::{Classification, Outcome};
 use countersign_ledger::{Ledger, Standing, Verdict};
-use countersign_tests::measure::{Samples, spread, wall};
+use countersign_tests::measure::{Samples, wall};
 
 use super::load::{self, fill};
 use super::stage::{self, Kept};
+use crate::report::{self, Goal, Report};
 
 /// Executions of the small one.
 const SMALL: u64 = 10_000;
@@ -28,11 +29,11 @@ struct Asked {
     resident_kib: u64,
 }
 
-pub(crate) fn large(executions: u64) {
+pub(crate) fn large(executions: u64) -> Report {
+    let mut report = Report::new("A large ledger");
     // Many gigabytes: with what is built, where there is room, if that is here.
     let folder = tempfile::tempdir_in("target").or_else(|_| tempfile::tempdir());
     let folder = folder.unwrap();
-    println!("\na ledger of {SMALL} executions against one of {executions}");
     let ledger = stage::open(folder.path(), Kept::GROUPED);
     fill(&ledger, 0, SMALL);
     leave_open(&ledger);
@@ -50,45 +51,78 @@ pub(crate) fn large(executions: u64) {
     drop(ledger);
     let size = std::fs::metadata(folder.path().join("ledger.db")).unwrap();
     let large = ask(folder.path(), "l", executions);
-    println!("  {} MiB on disk", size.len() >> 20);
+    report.say(&format!(
+        "`cargo xtask bench ledger-large {executions}`: a ledger filled with {executions} executions through the writer, \
+         {} MiB on disk, against one of {SMALL}.",
+        size.len() >> 20
+    ));
+    let mut rows = Vec::new();
     for (name, small, large) in [
         (
-            "reserve and settle, 1 client",
+            "reserve and settle, 1 client, µs",
             &small.reserve,
             &large.reserve,
         ),
         (
-            "classify and refuse a replay",
+            "classify and refuse a replay, µs",
             &small.classify,
             &large.classify,
         ),
-        ("look one up", &small.look, &large.look),
-        ("list 100 that are blocked", &small.list, &large.list),
+        ("look one up, µs", &small.look, &large.look),
+        ("list 100 that are blocked, µs", &small.list, &large.list),
     ] {
         let ratio = large.median().as_secs_f64() / small.median().as_secs_f64();
-        println!("  {name}");
-        println!(
-            "    {} against {}: {ratio:.2} (at most 2)",
-            spread(large),
-            spread(small)
-        );
+        rows.push(row(
+            name,
+            report::micros(small),
+            report::micros(large),
+            Some(ratio),
+            Some((Goal::AtMost(2.0), ratio)),
+        ));
     }
-    println!(
-        "  pairs in a second, 64 clients: {:.0} against {:.0}: {:.2} (at least 0.5)",
-        large.pairs,
-        small.pairs,
-        large.pairs / small.pairs
-    );
-    println!(
-        "  opening: {:.1} ms against {:.1} ms (at most 1,000)",
-        large.open.as_secs_f64() * 1e3,
-        small.open.as_secs_f64() * 1e3
-    );
-    println!(
-        "  resident: {} MiB against {} MiB",
-        large.resident_kib / 1_024,
-        small.resident_kib / 1_024
-    );
+    let ratio = large.pairs / small.pairs;
+    rows.push(row(
+        "pairs in a second, 64 clients",
+        report::number(small.pairs),
+        report::number(large.pairs),
+        Some(ratio),
+        Some((Goal::AtLeast(0.5), ratio)),
+    ));
+    let [of_small, of_large] = [&small, &large].map(|asked| asked.open.as_secs_f64() * 1e3);
+    rows.push(row(
+        "opening, ms",
+        report::number(of_small),
+        report::number(of_large),
+        None,
+        Some((Goal::AtMost(1_000.0), of_large)),
+    ));
+    rows.push(row(
+        "resident memory, MiB",
+        (small.resident_kib >> 10).to_string(),
+        (large.resident_kib >> 10).to_string(),
+        None,
+        None,
+    ));
+    let head = [
+        "",
+        &report::number(SMALL as f64),
+        &report::number(executions as f64),
+    ];
+    let [first, second, third] = head;
+    report.table([first, second, third, "ratio", "goal", "met"], &rows);
+    report
+}
+
+fn row(
+    name: &str,
+    small: String,
+    large: String,
+    ratio: Option<f64>,
+    goal: Option<(Goal, f64)>,
+) -> [String; 6] {
+    let [goal, met] = goal.map_or_else(report::no_goal, |(goal, value)| goal.cells(value));
+    let ratio = ratio.map(report::number).unwrap_or_default();
+    [name.to_owned(), small, large, ratio, goal, met]
 }
 
 /// What is left so is blocked by the next start.

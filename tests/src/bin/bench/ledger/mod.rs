@@ -10,10 +10,10 @@ mod syncs;
 use std::path::Path;
 use std::time::Duration;
 
-use countersign_tests::measure::spread;
-
+use crate::report::{self, Goal, Report, Turns};
 pub(crate) use large::large;
 use stage::Kept;
+pub(crate) use stage::{answered, attempt, open_with};
 
 /// How long clients run in each turn.
 const TURN: Duration = Duration::from_millis(1_500);
@@ -21,14 +21,61 @@ const TURN: Duration = Duration::from_millis(1_500);
 /// Turns of each side.
 const TURNS: usize = 5;
 
-pub(crate) fn run() {
-    println!("\nledger on SQLite, synchronous=FULL: pairs of reserve and settle in a second");
+pub(crate) fn run() -> Report {
+    let mut report = Report::new("The ledger");
+    report.say(&format!(
+        "`cargo xtask bench ledger`: pairs of one reservation and one settlement, on SQLite with `synchronous=FULL` and \
+         on PostgreSQL with its own durability: clients that each reserve, pass the gate and settle as fast as they are \
+         answered, each turn of a side on a new database, {TURNS} turns of {} s in alternation ({} s on PostgreSQL), \
+         the middle one and between which all lie. The slow disk is simulated: 4 ms are added to the sync of each \
+         commit, on both sides alike. Syncs are counted by `strace`.",
+        TURN.as_secs_f64(),
+        postgres::TURN.as_secs_f64(),
+    ));
     let fast = |kept: Kept| kept;
-    grouped_against_alone("the disk as it is", 5.0, fast);
-    grouped_against_alone("each sync 4 ms slower", 20.0, Kept::with_slow_disk);
-    latency();
-    syncs::count();
-    postgres::grouped_against_alone();
+    let rows = [
+        grouped_against_alone("SQLite, the disk as it is", 5.0, fast),
+        grouped_against_alone("SQLite, each sync 4 ms slower", 20.0, Kept::with_slow_disk),
+        postgres::grouped_against_alone(),
+    ];
+    report.table(
+        [
+            "pairs in a second, 64 clients",
+            "a commit each",
+            "grouped",
+            "ratio",
+            "goal",
+            "met",
+        ],
+        &rows,
+    );
+    let mut rows = latency();
+    rows.extend(syncs::count());
+    report.table(
+        ["on SQLite, the disk as it is", "measured", "goal", "met"],
+        &rows,
+    );
+    report
+}
+
+/// One row: how both went, and their ratio.
+fn ratio(name: &str, alone: &Turns, grouped: &Turns, goal: f64) -> [String; 6] {
+    let ratio = grouped.middle() / alone.middle();
+    let [goal, met] = Goal::AtLeast(goal).cells(ratio);
+    let name = name.to_owned();
+    [
+        name,
+        alone.shown(),
+        grouped.shown(),
+        report::number(ratio),
+        goal,
+        met,
+    ]
+}
+
+fn row(name: String, measured: String, goal: Option<(Goal, f64)>) -> [String; 4] {
+    let [goal, met] = goal.map_or_else(report::no_goal, |(goal, value)| goal.cells(value));
+    [name, measured, goal, met]
 }
 
 /// Pairs one after another, for whoever counts what they do.
@@ -54,45 +101,40 @@ pub(crate) fn filled(folder: &Path, executions: u64) {
     ledger.stop().unwrap();
 }
 
-fn grouped_against_alone(name: &str, goal: f64, disk: impl Fn(Kept) -> Kept) {
-    let (mut alone, mut grouped) = (Vec::new(), Vec::new());
+fn grouped_against_alone(name: &str, goal: f64, disk: impl Fn(Kept) -> Kept) -> [String; 6] {
+    let (mut alone, mut grouped) = (Turns::default(), Turns::default());
     for _ in 0..TURNS {
         // In turns, so that both see the same machine.
-        alone.push(load::run(disk(Kept::ALONE), 64, TURN).rate);
-        grouped.push(load::run(disk(Kept::GROUPED), 64, TURN).rate);
+        alone.add(load::run(disk(Kept::ALONE), 64, TURN).rate);
+        grouped.add(load::run(disk(Kept::GROUPED), 64, TURN).rate);
     }
-    let ratio = middle(&mut grouped) / middle(&mut alone);
-    println!("  64 clients, {name}");
-    println!("    a commit each   {}", rates(&mut alone));
-    println!("    grouped         {}", rates(&mut grouped));
-    println!("    ratio           {ratio:>8.1} (at least {goal})");
+    ratio(name, &alone, &grouped, goal)
 }
 
-fn latency() {
+fn latency() -> Vec<[String; 4]> {
+    let mut rows = Vec::new();
+    let mut longest = 0;
     for clients in [1, 16] {
         let run = load::run(Kept::GROUPED, clients, TURN * 4);
         let (p50, p99) = (run.took.median(), run.took.percentile(99));
         let ratio = p99.as_secs_f64() / p50.as_secs_f64();
-        println!(
-            "  {clients} clients: {} us a pair; p99 {} us, {ratio:.1} times p50{}; WAL at most {} KiB",
-            spread(&run.took).trim(),
-            p99.as_micros(),
-            if clients == 16 { " (at most 4)" } else { "" },
-            run.wal_bytes / 1_024
-        );
+        let many = if clients == 1 { "" } else { "s" };
+        rows.push(row(
+            format!("a pair, {clients} client{many}, µs"),
+            report::micros(&run.took),
+            None,
+        ));
+        rows.push(row(
+            format!("its 99th percentile against its median, {clients} client{many}"),
+            report::number(ratio),
+            (clients == 16).then_some((Goal::AtMost(4.0), ratio)),
+        ));
+        longest = longest.max(run.wal_bytes);
     }
-}
-
-fn middle(rates: &mut [f64]) -> f64 {
-    rates.sort_by(f64::total_cmp);
-    rates[rates.len() / 2]
-}
-
-fn rates(rates: &mut [f64]) -> String {
-    let middle = middle(rates);
-    format!(
-        "{middle:>8.0} ({:.0} to {:.0})",
-        rates[0],
-        rates[rates.len() - 1]
-    )
+    rows.push(row(
+        "the longest WAL, MiB, with a bound of 16".into(),
+        report::number(longest as f64 / f64::from(1 << 20)),
+        None,
+    ));
+    rows
 }

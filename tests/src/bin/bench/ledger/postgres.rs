@@ -6,13 +6,13 @@ use std::time::Duration;
 use countersign_test_postgres::Cluster;
 
 use super::stage::{self, Kept};
-use super::{TURNS, load, middle, rates};
+use super::{TURNS, load, ratio};
+use crate::report::Turns;
 
-const TURN: Duration = Duration::from_millis(2_500);
+pub(super) const TURN: Duration = Duration::from_millis(2_500);
 
-pub(super) fn grouped_against_alone() {
+pub(super) fn grouped_against_alone() -> [String; 6] {
     let cluster = Cluster::shared();
-    println!("\nledger on PostgreSQL: pairs of reserve and settle in a second");
     let turn = |kept: Kept| {
         let database = cluster.database();
         let folder = tempfile::tempdir().unwrap();
@@ -21,15 +21,11 @@ pub(super) fn grouped_against_alone() {
         ledger.stop().unwrap();
         run.rate
     };
-    let (mut alone, mut grouped) = (Vec::new(), Vec::new());
+    let (mut alone, mut grouped) = (Turns::default(), Turns::default());
     for _ in 0..TURNS {
         // In turns, so that both see the same machine.
-        alone.push(turn(Kept::ALONE));
-        grouped.push(turn(Kept::GROUPED));
+        alone.add(turn(Kept::ALONE));
+        grouped.add(turn(Kept::GROUPED));
     }
-    let ratio = middle(&mut grouped) / middle(&mut alone);
-    println!("  64 clients");
-    println!("    a transaction each {}", rates(&mut alone));
-    println!("    grouped            {}", rates(&mut grouped));
-    println!("    ratio              {ratio:>8.1} (at least 3)");
+    ratio("PostgreSQL, a transaction each", &alone, &grouped, 3.0)
 }

@@ -85,6 +85,12 @@ fn key() -> SigningKey {
     SigningKey::from_seed(log_id, &[7; 32])
 }
 
+/// The same, by another clock.
+pub(crate) fn open_with(folder: &Path, clock: Arc<dyn Clock>) -> Ledger {
+    let options = Options::new(folder.join("ledger.db"), folder.join("anchor"));
+    Ledger::open_sqlite(options, clock, key()).unwrap()
+}
+
 pub(super) fn open(folder: &Path, kept: Kept) -> Ledger {
     let mut options = Options::new(folder.join("ledger.db"), folder.join("anchor"));
     options.group = kept.group;
@@ -108,7 +114,7 @@ pub(super) fn execution_id(name: &str) -> ExecutionId {
 }
 
 /// An attempt with everything that an entry of the gateway's holds.
-pub(super) fn attempt(call: &str, id: &str, earlier: Classification) -> Attempt {
+pub(crate) fn attempt(call: &str, id: &str, earlier: Classification) -> Attempt {
     let digest = |text: &str| Digest::of(&[text.as_bytes()]);
     let mut draft = Draft::new(Kind::Admission, Time::from_micros(0));
     draft.agent = Some(agent());
@@ -133,12 +139,16 @@ pub(super) async fn pair(ledger: &Ledger, name: &str) {
         panic!("not reserved: {verdict:?}");
     };
     reserved.token.gate().pass().unwrap();
-    let answered = Settlement::Answered {
+    ledger.settle(reserved.token, answered()).await.unwrap();
+}
+
+/// A result came.
+pub(crate) fn answered() -> Settlement {
+    Settlement::Answered {
         with: Answered::Succeeded,
         answer: Answer {
             digest: Digest::of(&[b"answer"]),
             bytes: 512,
         },
-    };
-    ledger.settle(reserved.token, answered).await.unwrap();
+    }
 }

@@ -1,0 +1,251 @@
+//! What a gateway costs: calls straight to a server, through a plain reverse
+//! proxy, and through Countersign with its durability and without.
+
+mod load;
+mod memory;
+mod proxy;
+pub(crate) mod rules;
+mod server;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use countersign_tests::measure::Samples;
+use countersign_tests::{Gateway, Plan, Process, SERVER, Server as Behind};
+
+use crate::report::{self, Goal, Report, Turns, no_goal};
+pub(crate) use load::Load;
+pub(crate) use proxy::serve as plain_proxy;
+use rules::{APPLICABLE, RULES, TOOL};
+use server::Server;
+
+const CONCURRENCY: [usize; 3] = [1, 16, 64];
+/// Turns of each side at each concurrency, and how long one is.
+const TURNS: usize = 7;
+const TURN: Duration = Duration::from_millis(1_500);
+/// One agent may have all of the calls in flight, as often as it can.
+const LIMITS: &str = "[limits]\ncalls_per_server = 512\ncalls_per_agent = 512\n\
+                      requests_per_second = 1000000\nburst = 1000000\n\
+                      connections_per_peer = 4096\n[catalog]\nfile = \"catalog.json\"\n";
+
+/// What clients call.
+struct Side {
+    name: &'static str,
+    load: Load,
+    /// One for each concurrency.
+    seen: [Seen; CONCURRENCY.len()],
+}
+
+/// What the turns at one concurrency came to.
+#[derive(Default)]
+struct Seen {
+    rate: Turns,
+    p50: Turns,
+    p99: Turns,
+}
+
+/// `without_durability` is the folder of the build that never waits for a disk.
+pub(crate) fn run(without_durability: Option<&Path>) -> Report {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(measure(without_durability))
+}
+
+async fn measure(without_durability: Option<&Path>) -> Report {
+    let mut report = Report::new("The gateway");
+    let server = Server::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let mut proxy = Process::start(
+        Command::new(std::env::current_exe().unwrap()).args(["plain-proxy", server.address()]),
+        folder.path().join("proxy.log"),
+    );
+    let proxied = proxy.says("listening on ", 0).await;
+    let mut durable = start(&server, None).await;
+    let program = without_durability.map(|folder| folder.join("countersign"));
+    let mut undurable = match program {
+        Some(program) => Some(start(&server, Some(program)).await),
+        None => None,
+    };
+    let mut sides = vec![
+        Side::new("straight to the server", server.url()),
+        Side::new("a plain reverse proxy", format!("{proxied}/mcp")),
+        Side::new("Countersign", durable.url()),
+    ];
+    if let Some(gateway) = &undurable {
+        sides.push(Side::new("Countersign, nothing synced", gateway.url()));
+    }
+    for side in &sides {
+        side.load.run("warm", 16, TURN).await;
+    }
+    for turn in 0..TURNS {
+        for (place, clients) in CONCURRENCY.into_iter().enumerate() {
+            // In turns, so that all see the same machine.
+            for side in &mut sides {
+                let name = format!("e-{turn}-{clients}");
+                let done = side.load.run(&name, clients, TURN).await;
+                side.seen[place].add(done.rate, &done.took);
+            }
+        }
+    }
+    let busy = memory::resident(&durable);
+    assert!(durable.stop().await, "{}", durable.log());
+    if let Some(gateway) = &mut undurable {
+        assert!(gateway.stop().await, "{}", gateway.log());
+    }
+    tell(&mut report, &sides);
+    let (rest, held) = with_sessions(&server).await;
+    report.table(
+        [
+            "resident memory of the gateway, MiB",
+            "measured",
+            "goal",
+            "met",
+        ],
+        &[
+            row("at rest", rest, Goal::AtMost(60.0)),
+            row(
+                "at 1,000 open sessions, each with a stream that is held open",
+                held,
+                Goal::AtMost(200.0),
+            ),
+            with("after the calls above", report::number(busy), no_goal()),
+        ],
+    );
+    report
+}
+
+fn row(name: &str, value: f64, goal: Goal) -> [String; 4] {
+    with(name, report::number(value), goal.cells(value))
+}
+
+fn with(name: &str, value: String, [goal, met]: [String; 2]) -> [String; 4] {
+    [name.to_owned(), value, goal, met]
+}
+
+impl Side {
+    fn new(name: &'static str, url: String) -> Self {
+        let load = Load {
+            url,
+            tool: TOOL,
+            arguments: rules::arguments(),
+        };
+        Self {
+            name,
+            load,
+            seen: Default::default(),
+        }
+    }
+}
+
+impl Seen {
+    fn add(&mut self, rate: f64, took: &Samples) {
+        let micros = |percent| took.percentile(percent).as_secs_f64() * 1e6;
+        self.rate.add(rate);
+        self.p50.add(micros(50));
+        self.p99.add(micros(99));
+    }
+}
+
+/// A gateway with the bundle, its tools approved.
+async fn start(server: &Server, program: Option<PathBuf>) -> Gateway {
+    let plan = Plan::new(Behind::Http(server.url())).permit_everything();
+    let plan = match program {
+        Some(program) => plan.program(program),
+        None => plan,
+    };
+    let mut gateway = plan.also(LIMITS).prepare();
+    let approved = gateway.run(&["catalog", "approve", "--config", "countersign.toml"]);
+    assert!(approved.status.success(), "{approved:?}");
+    let policies = gateway.folder().join("permit-everything/default.cedar");
+    std::fs::write(policies, rules::policies()).unwrap();
+    gateway.start().await;
+    gateway
+}
+
+/// A gateway that has served nobody, and the same with its sessions.
+async fn with_sessions(server: &Server) -> (f64, f64) {
+    let mut gateway = start(server, None).await;
+    let rest = memory::resident(&gateway);
+    let streams = memory::sessions(&gateway).await;
+    let held = memory::resident(&gateway);
+    drop(streams);
+    gateway.stop().await;
+    (rest, held)
+}
+
+fn tell(report: &mut Report, sides: &[Side]) {
+    report.say(&format!(
+        "`cargo xtask bench gateway`: clients that call as fast as they are answered, over loopback, each on a \
+         connection of its own; a call of a kibibyte, its arguments held against their approved schema, and a bundle \
+         of {RULES} rules of which {APPLICABLE} may apply to it. The plain proxy has the same HTTP library, keeps \
+         connections, streams both ways and reads nothing. Clients, server and what stands between share the \
+         processors. {TURNS} turns of {} s of each side in alternation: the middle one, and between which all lie. \
+         *Nothing synced* is a build made for this alone that writes the same and never waits for the disk; the \
+         shipped program has no such switch. The server is named `{SERVER}`, and one agent makes all calls, its \
+         limits raised.",
+        TURN.as_secs_f64()
+    ));
+    let mut rows = Vec::new();
+    for (place, clients) in CONCURRENCY.into_iter().enumerate() {
+        let proxy = sides
+            .get(1)
+            .map_or(0.0, |side| side.seen[place].rate.middle());
+        for side in sides {
+            let seen = &side.seen[place];
+            rows.push([
+                clients.to_string(),
+                side.name.to_owned(),
+                seen.rate.shown(),
+                report::number(seen.rate.middle() / proxy),
+                seen.p50.shown(),
+                seen.p99.shown(),
+            ]);
+        }
+    }
+    report.table(
+        [
+            "clients",
+            "through",
+            "calls in a second",
+            "to the proxy's",
+            "p50, µs",
+            "p99, µs",
+        ],
+        &rows,
+    );
+    let rate = |side: usize, place: usize| {
+        sides
+            .get(side)
+            .map_or(f64::NAN, |side| side.seen[place].rate.middle())
+    };
+    let p50 = |side: usize| {
+        sides
+            .get(side)
+            .map_or(f64::NAN, |side| side.seen[0].p50.middle())
+    };
+    let mut rows = vec![row(
+        "calls with durability at 64 clients, to the plain proxy's",
+        rate(2, 2) / rate(1, 2),
+        Goal::AtLeast(0.3),
+    )];
+    if sides.len() > 3 {
+        rows.insert(
+            0,
+            row(
+                "calls with nothing synced at 16 clients, to the plain proxy's",
+                rate(3, 1) / rate(1, 1),
+                Goal::AtLeast(0.4),
+            ),
+        );
+        rows.push(row(
+            "p50 at 1 client that admission, policy and evidence add to the plain proxy, nothing synced, µs",
+            p50(3) - p50(1),
+            Goal::AtMost(150.0),
+        ));
+    }
+    report.table(["", "measured", "goal", "met"], &rows);
+}
