@@ -1,7 +1,4 @@
 //! What the report looks like, for a person and for a program.
-//!
-//! With `COUNTERSIGN_GOLDEN=write` in the environment the files are written
-//! anew; the difference is then for a reviewer to see.
 
 #![allow(
     clippy::unwrap_used,
@@ -15,31 +12,10 @@
 mod world;
 
 use std::io::Cursor;
-use std::path::Path;
 
 use countersign_canon::{Document, Limits};
 use countersign_verifier::{Inputs, Level, verify};
-use world::{Export, World};
-
-fn golden(name: &str, found: &[u8]) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/golden")
-        .join(name);
-    #[allow(
-        clippy::disallowed_methods,
-        reason = "a switch for whoever changes the report"
-    )]
-    if std::env::var_os("COUNTERSIGN_GOLDEN").is_some_and(|value| value == "write") {
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, found).unwrap();
-    }
-    let expected = std::fs::read(&path).unwrap_or_default();
-    let (found, expected) = (
-        String::from_utf8_lossy(found),
-        String::from_utf8_lossy(&expected),
-    );
-    assert_eq!(found, expected, "{name}");
-}
+use world::{Export, World, golden::compare};
 
 #[test]
 fn the_report_has_one_form() {
@@ -63,9 +39,9 @@ fn the_report_has_one_form() {
         ("not-established", &honest, &nothing, &Level::default()),
     ] {
         let report = verify(Cursor::new(export.bundle()), inputs).unwrap();
-        golden(&format!("{name}.txt"), report.to_text(level).as_bytes());
+        compare(&format!("{name}.txt"), report.to_text(level).as_bytes());
         let json = report.to_json(level);
-        golden(&format!("{name}.json"), &json);
+        compare(&format!("{name}.json"), &json);
         let value: serde_json::Value = serde_json::from_slice(&json).unwrap();
         assert_eq!(value["verdict"], report.verdict(level).as_str());
         let document = Document::read(&json, Limits::STANDARD).unwrap();

@@ -23,6 +23,7 @@ mod world;
 
 mod beyond;
 mod blinded;
+mod brought;
 mod fleet;
 mod gateway;
 mod lies;

@@ -1,4 +1,8 @@
 //! What every test does with a lie: has it verified, and keeps what was said.
+//!
+//! The reasons that the lies of one table draw are a golden file: whoever takes a
+//! check out of the verifier sees its reason missing there, even where another
+//! check catches the same lies.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,7 +12,7 @@ use std::path::PathBuf;
 use countersign_canon::Digest;
 use countersign_evidence::checkpoint::{Checkpoint, SignedCheckpoint};
 use countersign_evidence::tree::Frontier;
-use countersign_verifier::{Claim, Inputs, Report, Status, verify};
+use countersign_verifier::{Claim, Finding, Inputs, Report, Status, verify};
 use serde_json::{Value, json};
 
 use crate::lies::{bytes, seal};
@@ -22,6 +26,8 @@ pub struct Table {
     most: usize,
     kept: BTreeMap<String, usize>,
     honest: BTreeMap<String, BTreeSet<Claim>>,
+    /// Every reason that was given, without what is particular to one lie.
+    reasons: BTreeSet<String>,
     name: &'static str,
     number: u32,
 }
@@ -42,6 +48,7 @@ impl Table {
             most: usize::MAX,
             kept: BTreeMap::new(),
             honest: BTreeMap::new(),
+            reasons: BTreeSet::new(),
             name,
             number: 0,
         }
@@ -59,6 +66,7 @@ impl Table {
         let bundle = export.bundle();
         let report = verify(Cursor::new(&bundle), inputs).unwrap();
         self.keep(row, &bundle, inputs, &report);
+        self.reasons.extend(reasons(&report));
         let row = self.rows.entry(row.to_owned()).or_default();
         row.extend(caught(&report));
         report
@@ -122,7 +130,47 @@ impl Drop for Table {
             let words: Vec<&str> = claims.iter().map(|claim| claim.as_str()).collect();
             println!("{what:<44} → {}", words.join(", "));
         }
+        if !std::thread::panicking() {
+            let reasons: String = self
+                .reasons
+                .iter()
+                .map(|line| format!("{line}\n"))
+                .collect();
+            let name = format!("reasons/{}.txt", self.name);
+            crate::world::golden::compare(&name, reasons.as_bytes());
+        }
     }
+}
+
+/// What speaks against claims and what they lack, in a form that does not depend
+/// on digests, names and numbers.
+fn reasons(report: &Report) -> impl Iterator<Item = String> {
+    report.claims.iter().flat_map(|claim| {
+        let against = claim.contradictions.iter().map(|found| ("against", found));
+        let open = claim.gaps.iter().map(|found| ("open", found));
+        let line = |(side, found): (&str, &Finding)| {
+            format!("{} {side}: {}", claim.claim, general(&found.reason))
+        };
+        against.chain(open).map(line)
+    })
+}
+
+fn general(reason: &str) -> String {
+    let mut out = String::new();
+    for (index, part) in reason.split('`').enumerate() {
+        if index % 2 == 1 {
+            out.push_str("`…`");
+            continue;
+        }
+        for char in part.chars() {
+            match char {
+                '0'..='9' if out.ends_with('N') => {}
+                '0'..='9' => out.push('N'),
+                other => out.push(other),
+            }
+        }
+    }
+    out
 }
 
 /// Which claims hold less than they did before.

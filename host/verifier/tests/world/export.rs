@@ -1,7 +1,9 @@
 //! What an exporter writes, part by part, so that each can be forged.
 
 use countersign_canon::Digest;
-use countersign_evidence::bundle::{Filter, LogExtent, Manifest, Opening, Proof, Writer};
+use countersign_evidence::bundle::{
+    Consistency, Filter, LogExtent, Manifest, Opening, Proof, Writer,
+};
 use countersign_evidence::{Head, LogId};
 
 use super::{PROFILE, World, key_of};
@@ -29,6 +31,7 @@ pub struct Export {
     /// The other logs of the fleet.
     pub others: Vec<LogExtent>,
     pub proofs: Vec<Proof>,
+    pub consistency: Vec<Consistency>,
     /// What opens blinded executions.
     pub openings: Vec<Opening>,
 }
@@ -55,6 +58,7 @@ impl Export {
             filter: None,
             others: world.others.values().map(extent).collect(),
             proofs: Vec::new(),
+            consistency: Vec::new(),
             openings: world.openings(),
         }
     }
@@ -76,6 +80,9 @@ impl Export {
         }
         for proof in &self.proofs {
             writer.proof(proof).unwrap();
+        }
+        for proof in &self.consistency {
+            writer.consistency(proof).unwrap();
         }
         for opening in &self.openings {
             writer.opening(opening).unwrap();

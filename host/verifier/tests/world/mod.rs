@@ -6,6 +6,7 @@
 mod asked;
 mod brought;
 mod export;
+pub mod golden;
 mod kinds;
 
 pub use asked::Asked;
