@@ -179,21 +179,19 @@ fn second(world: &mut World, replica: usize) -> Result<(), String> {
     }
 }
 
-/// On an old copy of its store nothing is admitted, whatever is asked.
+/// On an old copy of its store nothing is admitted, whatever is asked. What is
+/// sent all the same has no permit in the log that is given back, and so is found
+/// in the end; how much has arrived by now says nothing, since what was sent
+/// before may arrive late.
 async fn restore(world: &mut World, prefix: &str, replica: usize) -> Result<(), String> {
-    let before = world.upstream.arrivals().len();
     world.restored(replica).await?;
     refuses_all(world, prefix, replica).await?;
-    if world.upstream.arrivals().len() != before {
-        return Err("something was sent on a restored store".to_owned());
-    }
     world.give_back(replica);
     Ok(())
 }
 
 /// The same where replicas run, and find it when they connect again.
 async fn restore_below(world: &mut World, prefix: &str, replica: usize) -> Result<(), String> {
-    let before = world.upstream.arrivals().len();
     if !world.restored_below() {
         return Ok(());
     }
@@ -207,9 +205,6 @@ async fn restore_below(world: &mut World, prefix: &str, replica: usize) -> Resul
             return Err(format!("on a restored database: `{code}`"));
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    if world.upstream.arrivals().len() != before {
-        return Err("something was sent on a restored database".to_owned());
     }
     world.give_back(replica);
     Ok(())
