@@ -14,7 +14,12 @@ use std::{
 use crate::environment;
 
 /// The gateway and its command line.
-pub(crate) fn countersign() -> PathBuf {
+///
+/// # Panics
+///
+/// When it cannot be built.
+#[must_use]
+pub fn countersign() -> PathBuf {
     folder().join("countersign")
 }
 
@@ -34,7 +39,12 @@ pub(crate) fn faults() -> PathBuf {
 }
 
 /// The workspace's root.
-pub(crate) fn root() -> &'static Path {
+///
+/// # Panics
+///
+/// Never.
+#[must_use]
+pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .expect("tests/ lies in the workspace")
@@ -42,7 +52,12 @@ pub(crate) fn root() -> &'static Path {
 
 /// The build folder: a test lies in `TARGET/debug/deps`, a program in
 /// `TARGET/debug`.
-pub(crate) fn target() -> PathBuf {
+///
+/// # Panics
+///
+/// When this lies elsewhere.
+#[must_use]
+pub fn target() -> PathBuf {
     let own = std::env::current_exe().expect("a test knows its own path");
     let mut folders = own.ancestors().skip(1);
     let profile = folders.find(|folder| !folder.ends_with("deps"));

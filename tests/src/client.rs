@@ -289,7 +289,13 @@ impl Client {
         self.try_send(headers, body).await
     }
 
-    async fn try_send(&self, headers: HeaderMap, body: &[u8]) -> Option<Answer> {
+    /// Sends exactly these headers (and `Host`) and bytes, where the other side may
+    /// be killed meanwhile.
+    ///
+    /// # Panics
+    ///
+    /// When a header is none.
+    pub async fn try_send(&self, headers: HeaderMap, body: &[u8]) -> Option<Answer> {
         let stream = TcpStream::connect(self.address).await.ok()?;
         let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
             .await

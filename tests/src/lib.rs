@@ -34,6 +34,7 @@ mod upstream;
 pub mod vectors;
 
 pub use answer::Answer;
+pub use binaries::{countersign, root, target};
 pub use client::{Call, Client, Revision, SERVER};
 pub use foreign::{Foreign, Language, everything_server};
 pub use gateway::{Gateway, Plan, Server, said};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use countersign_evidence::{CallId, SessionId, Time};
-use countersign_ledger::Clock;
+use countersign_ledger::{Clock, Probe};
 
 /// Variables that spawned servers are given beside those that the operator
 /// configured: what programs need to find themselves, and nothing that could
@@ -27,6 +27,9 @@ pub struct Environment {
     pub inherited: Arc<[(String, String)]>,
     /// The user that this process runs as, by number.
     pub user: u32,
+    /// Called at named points of the ledger's way, where a test stops it or makes
+    /// it fail; nobody, outside of tests.
+    pub probe: Option<Arc<dyn Probe>>,
 }
 
 /// The system has no randomness to give; nothing can be named without it.
@@ -44,6 +47,7 @@ impl Environment {
             variable,
             inherited: inherited(),
             user: rustix::process::geteuid().as_raw(),
+            probe: None,
         }
     }
 

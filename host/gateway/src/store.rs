@@ -55,6 +55,7 @@ pub fn open(
             let mut options = Options::new(path.clone(), store.anchor.clone());
             options.answers = answers;
             options.blind = salts(store, environment);
+            options.probe.clone_from(&environment.probe);
             Ok(Ledger::open_sqlite(options, clock, key)?)
         }
         Database::Postgres(shared) => {
@@ -64,6 +65,7 @@ pub fn open(
             let mut options = Options::shared(store.anchor.clone());
             options.answers = answers;
             options.blind = salts(store, environment);
+            options.probe.clone_from(&environment.probe);
             Ok(Ledger::open_postgres(postgres, options, clock, key)?)
         }
     }

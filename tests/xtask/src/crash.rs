@@ -24,9 +24,10 @@ pub(crate) struct Arguments {
     /// The first seed of the sequences; the time when absent
     #[arg(long)]
     seed: Option<u64>,
-    /// How many sequences; of those on both stores a fifth is on PostgreSQL
-    #[arg(long, default_value_t = 2_000)]
-    sequences: u64,
+    /// How many sequences; of those on both stores a fifth is on PostgreSQL; 2000,
+    /// or 5000 of the stateful ones, when absent
+    #[arg(long)]
+    sequences: Option<u64>,
     /// Which store: `sqlite`, `postgres` or `both`
     #[arg(long, default_value = "both")]
     store: String,
@@ -42,6 +43,12 @@ pub(crate) struct Arguments {
     /// How many worlds at a time
     #[arg(long, default_value_t = 3)]
     jobs: u32,
+    /// Instead, hold the whole gateway against a model of its specification:
+    /// sequences of requests and operators' acts with one thing changed in each,
+    /// in process and each fiftieth on the real binary too; prints the matrix
+    /// mutation × finding, in which no row may be empty
+    #[arg(long, conflicts_with_all = ["only", "model", "mutations"])]
+    stateful: bool,
     /// Instead, go through every order of events of the executions' protocol
     /// within larger bounds, and print how many moments there are
     #[arg(long, conflicts_with_all = ["only", "seed"])]
@@ -54,6 +61,9 @@ pub(crate) struct Arguments {
     mutations: Option<String>,
 }
 
+/// How many sequences of crashes there are unless something else is said.
+const SEQUENCES: u64 = 2_000;
+
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if arguments.model {
         return model::run();
@@ -62,9 +72,13 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         return mutations::run(only);
     }
     nextest::binaries()?;
+    if arguments.stateful {
+        return stateful(arguments);
+    }
     let mut command = chore::command(workspace::binaries().join("crash"), [""; 0]);
     command.env("COUNTERSIGN_BINARIES", workspace::binaries());
-    command.args(["--sequences", &arguments.sequences.to_string()]);
+    let sequences = arguments.sequences.unwrap_or(SEQUENCES);
+    command.args(["--sequences", &sequences.to_string()]);
     command.args(["--seconds", &arguments.seconds.to_string()]);
     command.args(["--store", &arguments.store]);
     command.args(["--jobs", &arguments.jobs.to_string()]);
@@ -73,6 +87,19 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     if let Some(cells) = &arguments.cells {
         command.args(["--cells", cells]);
+    }
+    if let Some(seed) = arguments.seed {
+        command.args(["--seed", &seed.to_string()]);
+    }
+    chore::run(&mut command)
+}
+
+fn stateful(arguments: &Arguments) -> Outcome {
+    let mut command = chore::command(workspace::binaries().join("stateful"), [""; 0]);
+    command.env("COUNTERSIGN_BINARIES", workspace::binaries());
+    command.args(["--jobs", &arguments.jobs.to_string()]);
+    if let Some(sequences) = arguments.sequences {
+        command.args(["--sequences", &sequences.to_string()]);
     }
     if let Some(seed) = arguments.seed {
         command.args(["--seed", &seed.to_string()]);

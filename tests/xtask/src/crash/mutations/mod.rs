@@ -6,11 +6,13 @@
 //! 2. What is to catch mutations is run on the copy, unbroken.
 //! 3. Each mutation is written into the copy and built in a folder of its own. The
 //!    ledger's are tested first where they ought to be caught, then everywhere;
-//!    those of the gateway meet the crash harness, which is not built again.
+//!    those of the gateway meet the crash harness, which is not built again, or the
+//!    stateful one, which holds the gateway in it.
 //! 4. What caught it is printed. One that survives fails the run.
 
 mod copy;
 mod harness;
+mod stateful;
 mod table;
 
 use std::{
@@ -21,6 +23,7 @@ use std::{
 };
 
 use harness::HARNESS;
+use stateful::STATEFUL;
 use table::{By, LEDGER, Mutation};
 
 use crate::{
@@ -53,7 +56,7 @@ pub(super) fn run(only: &str) -> Outcome {
         return Err(Failure::new(format!("this needs cargo-nextest: {install}")));
     }
     let chosen = |mutation: &&Mutation| mutation.name.contains(only);
-    let mutations: Vec<&Mutation> = LEDGER.iter().chain(HARNESS).filter(chosen).collect();
+    let mutations: Vec<&Mutation> = all().filter(chosen).collect();
     let bench = Workbench::prepare(&mutations)?;
     let mut failed = 0;
     let began = now();
@@ -87,6 +90,11 @@ pub(super) fn run(only: &str) -> Outcome {
     }
 }
 
+/// Every mutation.
+fn all() -> impl Iterator<Item = &'static Mutation> {
+    LEDGER.iter().chain(HARNESS).chain(STATEFUL)
+}
+
 /// The copy, and where it is built.
 struct Workbench {
     sources: PathBuf,
@@ -118,6 +126,10 @@ impl Workbench {
         }
         for (store, cells) in cells {
             unbroken(&bench.harness(store, cells).output()?)?;
+        }
+        if mutations.iter().any(|one| matches!(one.by, By::Stateful)) {
+            unbroken(&bench.cargo(STATEFUL_BINARY).output()?)?;
+            unbroken(&bench.stateful().output()?)?;
         }
         Ok(bench)
     }
@@ -156,6 +168,21 @@ impl Workbench {
         command
     }
 
+    /// Each row of the stateful harness's matrix once.
+    fn stateful(&self) -> Command {
+        let binaries = self.build.join("debug");
+        let mut command = chore::command(binaries.join("stateful"), [""; 0]);
+        command.env("COUNTERSIGN_BINARIES", binaries).args([
+            "--seed",
+            "1",
+            "--sequences",
+            "rows",
+            "--binary",
+            "0",
+        ]);
+        command
+    }
+
     fn try_out(&self, mutation: &Mutation) -> Outcome<Became> {
         let folders = SOURCES.map(|folder| self.sources.join(folder));
         let mut undo = Vec::new();
@@ -168,6 +195,7 @@ impl Workbench {
         let became = match mutation.by {
             By::Tests(first) => self.judge_by_tests(first),
             By::Harness(store, cells) => self.judge_by_harness(store, cells),
+            By::Stateful => self.judge_by_model(),
         };
         for (path, text) in undo.into_iter().rev() {
             std::fs::write(path, text)?;
@@ -202,14 +230,38 @@ impl Workbench {
         let how: String = failed.unwrap_or(&said).chars().take(HOW).collect();
         Ok(Became::Caught(format!("the harness, {store}: {how}")))
     }
+
+    fn judge_by_model(&self) -> Outcome<Became> {
+        let build = self.cargo(STATEFUL_BINARY).output()?;
+        if !build.status.success() {
+            return Ok(caught_by(&build));
+        }
+        let output = self.stateful().output()?;
+        if output.status.success() {
+            return Ok(Became::Survived);
+        }
+        let said = String::from_utf8_lossy(&output.stdout);
+        let row = said.lines().find(|line| line.starts_with("seed "));
+        let why = said.lines().find_map(|line| line.strip_prefix("- "));
+        let how = [row, why]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(" ");
+        let how: String = how.chars().take(HOW).collect();
+        Ok(Became::Caught(format!("the stateful harness: {how}")))
+    }
 }
+
+/// What the stateful harness is built by.
+const STATEFUL_BINARY: &[&str] = &["build", "--workspace", "--bin", "stateful"];
 
 /// How much of what the harness says is printed, in characters.
 const HOW: usize = 200;
 
 fn cells(by: By) -> Option<(&'static str, &'static str)> {
     match by {
-        By::Tests(_) => None,
+        By::Tests(_) | By::Stateful => None,
         By::Harness(store, cells) => Some((store, cells)),
     }
 }
@@ -265,7 +317,7 @@ fn rotten(root: &std::path::Path) -> Vec<String> {
         .iter()
         .flat_map(|folder| copy::texts(folder))
         .collect();
-    let edits = LEDGER.iter().chain(HARNESS).flat_map(|mutation| {
+    let edits = all().flat_map(|mutation| {
         let name = mutation.name;
         mutation.edits.iter().map(move |(find, _)| (name, *find))
     });
@@ -290,12 +342,12 @@ mod tests {
     #[test]
     fn a_text_that_is_gone_is_noticed() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(rotten(folder.path()).len() >= LEDGER.len() + HARNESS.len());
+        assert!(rotten(folder.path()).len() >= all().count());
     }
 
     #[test]
     fn no_two_mutations_have_one_name() {
-        let names: BTreeSet<_> = LEDGER.iter().chain(HARNESS).map(|one| one.name).collect();
-        assert_eq!(names.len(), LEDGER.len() + HARNESS.len());
+        let names: BTreeSet<_> = all().map(|one| one.name).collect();
+        assert_eq!(names.len(), all().count());
     }
 }

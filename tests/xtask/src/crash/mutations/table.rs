@@ -22,6 +22,8 @@ pub(super) enum By {
     Tests(&'static [&'static str]),
     /// The crash harness: these cells of its matrix, on this store.
     Harness(&'static str, &'static str),
+    /// The stateful harness: each row of its matrix once.
+    Stateful,
 }
 
 const UNIT: By = By::Tests(&["--lib"]);

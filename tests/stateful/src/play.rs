@@ -1,0 +1,492 @@
+//! Plays a plan on a stage, beside the model: after each act what its sender was
+//! told is compared, at the end everything else (`check`).
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use countersign_gateway::catalog::office;
+use countersign_gateway::config::Config;
+use countersign_gateway::environment::Environment;
+use countersign_gateway::export::Wanted;
+use countersign_gateway::operator::{self, Office as Answers, OperatorError, api};
+use countersign_gateway::rotation;
+use countersign_ledger::Selection;
+use tokio::runtime::Runtime;
+use tokio::sync::oneshot;
+
+use crate::check;
+use crate::client::{self, Clients, Received};
+use crate::model::{Model, Told};
+use crate::plan::{AGENTS, Act, Asks, Call, Does, Office, Plan, Server, Status, Step};
+use crate::stage::{self, On, Stage};
+use crate::upstream::{Script, Upstream};
+
+/// How long after a look tools are read again, in seconds.
+const STALE_S: u64 = 31;
+
+/// What a plan came to.
+#[derive(Clone, Debug)]
+pub struct Played {
+    /// What the sender of the mutated act was told.
+    pub finding: String,
+    /// Entries that were compared.
+    pub entries: usize,
+    /// Calls that reached the upstream.
+    pub arrivals: usize,
+}
+
+/// Plays a plan.
+///
+/// # Errors
+///
+/// Everything that is not as the model has it.
+///
+/// # Panics
+///
+/// When the stage itself breaks.
+pub fn play(plan: &Plan, on: On) -> Result<Played, Vec<String>> {
+    let one = |why: String| vec![why];
+    let mut player = Player::new(on);
+    player.begin().map_err(one)?;
+    let mut finding = "nothing".to_owned();
+    for (number, step) in plan.steps.iter().enumerate() {
+        let told = player
+            .step(step)
+            .map_err(|why| vec![format!("step {number}: {why}: {step:?}")])?;
+        if number == plan.at {
+            finding = told.word;
+        }
+    }
+    player.end().map_err(one)?;
+    let entries = player.model.lines.len();
+    let arrivals = player.model.arrivals.len();
+    let broken = check::check(&player);
+    if broken.is_empty() {
+        Ok(Played {
+            finding,
+            entries,
+            arrivals,
+        })
+    } else {
+        Err(broken)
+    }
+}
+
+/// A stage with all that is around it.
+pub(crate) struct Player {
+    pub(crate) runtime: Runtime,
+    pub(crate) upstream: Upstream,
+    pub(crate) stage: Stage,
+    pub(crate) model: Model,
+    clients: Clients,
+    attempts: usize,
+    /// What each attempt sent, by its number.
+    pub(crate) sent: HashMap<usize, String>,
+    /// What each of them received.
+    pub(crate) received: Vec<(usize, Received)>,
+    /// The names of what was approved, by its digest.
+    pub(crate) approved: HashMap<String, String>,
+}
+
+impl Player {
+    fn new(on: On) -> Self {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .unwrap();
+        let upstream = runtime.block_on(Upstream::start());
+        let stage = Stage::new(on, &upstream);
+        Self {
+            runtime,
+            upstream,
+            stage,
+            model: Model::default(),
+            clients: Clients::default(),
+            attempts: 0,
+            sent: HashMap::new(),
+            received: Vec::new(),
+            approved: HashMap::new(),
+        }
+    }
+
+    pub(crate) fn config(&self) -> Config {
+        Config::read(&self.stage.folder().join("countersign.toml")).unwrap()
+    }
+
+    /// Starts it for the first time, and approves what is offered.
+    fn begin(&mut self) -> Result<(), String> {
+        self.model.start(None);
+        self.stage.start(None)?;
+        for server in Server::ALL {
+            let without = None;
+            let approve = Act::Office(Office::Approve { server, without });
+            self.step(&approve.into())?;
+        }
+        self.warm()
+    }
+
+    /// Plays one step; what was told is what was to be told.
+    fn step(&mut self, step: &Step) -> Result<Told, String> {
+        let expected = self.model.step(step);
+        let starts = matches!(
+            step.act,
+            Act::Restart | Act::Rotate | Act::Profile(_) | Act::Restore
+        );
+        if let Some(fault) = step.fault.filter(|_| !starts) {
+            self.stage.arm(fault);
+        }
+        let told = self.act(&step.act, step);
+        let fired = self.stage.disarm();
+        let told = told?;
+        if fired != self.model.fired && step.fault.is_some() {
+            return Err(format!(
+                "its fault was to happen: {}; it did: {fired}",
+                self.model.fired
+            ));
+        }
+        if told != expected {
+            return Err(format!("told {told:?}, and expected {expected:?}"));
+        }
+        if !self.model.runs {
+            self.revive(step, starts)?;
+        } else if starts {
+            self.clients.forget();
+            self.warm()?;
+        } else if told.word == "settlement-failed" {
+            self.let_it_settle()?;
+        }
+        Ok(told)
+    }
+
+    /// Starts again what died of a step.
+    fn revive(&mut self, step: &Step, starting: bool) -> Result<(), String> {
+        match step.fault {
+            Some(fault) if fault.does == Does::SyncFails && self.model.fired && !starting => {
+                self.stage.ended_by_itself()?;
+            }
+            _ => self.stage.kill(),
+        }
+        self.clients.forget();
+        self.model.start(None);
+        self.stage.start(None)?;
+        self.warm()
+    }
+
+    /// What only the first use of a server causes is over.
+    fn warm(&mut self) -> Result<(), String> {
+        for server in Server::ALL {
+            // A session that begins may bring other tools with it.
+            for agent in [1, 0] {
+                let _ = self.request((agent, server), "resources/list", "");
+            }
+            let looked = self.model.look(server).is_ok();
+            let told = self.list(server).word;
+            if !looked || told != "result" {
+                return Err(format!("the tools of {server:?} cannot be listed: {told}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Time goes by, and the ledger tries again what it keeps.
+    fn let_it_settle(&self) -> Result<(), String> {
+        self.stage.later(2);
+        let nobody = "call_00000000000000000000000000000000".parse();
+        let wanted = Wanted {
+            selection: nobody.map_or(Selection::All, Selection::Call),
+            salts: false,
+        };
+        operator::export(&self.config().store.operator, &wanted, &mut Vec::new())
+            .map_err(|error| error.to_string())
+    }
+
+    /// Everything comes to rest.
+    fn end(&mut self) -> Result<(), String> {
+        if self.model.is_rolled_back() {
+            self.step(&Act::Office(Office::Accept).into())?;
+        }
+        self.model.stop();
+        self.stage.stop()
+    }
+
+    fn act(&mut self, act: &Act, step: &Step) -> Result<Told, String> {
+        let done = || Ok(Told::word("done"));
+        match act {
+            Act::Call(call) => self.call(call),
+            Act::Task(agent, id, asks) => Ok(self.about_task(*agent, id, *asks)),
+            Act::Fetch(agent, server, id) => {
+                let params = format!(r#""execution_id":"e{id}""#);
+                let to = (*agent, *server);
+                Ok(self.request(to, "countersign.dev/answer", &params).told())
+            }
+            Act::Pass(agent, server, method) => {
+                Ok(self.request((*agent, *server), method, "").told())
+            }
+            Act::Office(office) => Ok(self.office(office.clone())),
+            Act::Policies(number) => {
+                stage::policies_into(&self.stage.folder(), *number);
+                done()
+            }
+            Act::Tools(server, version) => {
+                self.upstream.offer(*server, *version);
+                done()
+            }
+            Act::Look(server) => {
+                self.stage.later(STALE_S);
+                Ok(self.list(*server))
+            }
+            Act::Restart => self.restart(step, |_| Ok("done".to_owned())),
+            Act::Profile(name) => self.restart(step, |player| {
+                player.stage.profile(name);
+                Ok("done".to_owned())
+            }),
+            Act::Rotate => self.restart(step, |player| {
+                let config = player.config();
+                let rotated = rotation::rotate(&config.store, None, &Environment::system());
+                Ok(match rotated {
+                    Ok(_) => "done".to_owned(),
+                    Err(rotation::RotationError::Ledger(error)) => error.code().to_owned(),
+                    Err(error) => error.to_string(),
+                })
+            }),
+            Act::Kill => {
+                self.stage.kill();
+                Ok(Told::word("nothing"))
+            }
+            Act::Keep => Ok(self.keep()),
+            Act::Restore => self.restart(step, |player| {
+                let kept = player.kept();
+                if kept.exists() {
+                    let path = player.stage.folder().join("countersign.db");
+                    for ending in ["", "-wal", "-shm"] {
+                        let _ = std::fs::remove_file(format!("{}{ending}", path.display()));
+                    }
+                    std::fs::copy(kept, path).map_err(|error| error.to_string())?;
+                }
+                Ok("done".to_owned())
+            }),
+        }
+    }
+
+    /// Stopped in good order, and started again; in between something is done.
+    fn restart(
+        &mut self,
+        step: &Step,
+        between: impl FnOnce(&mut Self) -> Result<String, String>,
+    ) -> Result<Told, String> {
+        self.stage.stop()?;
+        let word = between(self)?;
+        match self.stage.start(step.fault) {
+            Ok(()) => Ok(Told::word(&word)),
+            Err(_) if step.fault.is_some() => Ok(Told::word("nothing")),
+            Err(why) => Err(why),
+        }
+    }
+
+    fn call(&mut self, call: &Call) -> Result<Told, String> {
+        let number = self.attempts;
+        self.attempts += 1;
+        let (held, holds) = if call.meanwhile.is_empty() {
+            (None, None)
+        } else {
+            let (arrived, arrives) = oneshot::channel();
+            let (go_on, going_on) = oneshot::channel();
+            (Some((arrived, going_on)), Some((arrives, go_on)))
+        };
+        self.upstream.script(Script {
+            reply: call.reply.clone(),
+            ends: self.stage.ends(),
+            held,
+        });
+        let to = self.stage.address();
+        let ready = self.runtime.block_on(self.clients.call(to, call, number));
+        self.sent.insert(number, ready.body.clone());
+        let died = self.stage.died();
+        let received = match holds {
+            None => self.runtime.block_on(ready.send(died)),
+            Some((arrives, go_on)) => {
+                let mut sending = self.runtime.spawn(ready.send(died));
+                let arrived = self.runtime.block_on(async {
+                    tokio::select! {
+                        biased;
+                        arrived = arrives => arrived.is_ok(),
+                        received = &mut sending => return Err(received.unwrap()),
+                    }
+                    .then_some(())
+                    .ok_or_else(Received::default)
+                });
+                match arrived {
+                    Ok(()) => {
+                        for act in &call.meanwhile {
+                            self.act(act, &act.clone().into())?;
+                        }
+                        let _ = go_on.send(());
+                        self.runtime.block_on(sending).unwrap()
+                    }
+                    Err(received) => received,
+                }
+            }
+        };
+        let told = received.told();
+        self.received.push((number, received));
+        Ok(told)
+    }
+
+    fn request(&mut self, from: (usize, Server), method: &str, params: &str) -> Received {
+        let to = self.stage.address();
+        let ready = self
+            .runtime
+            .block_on(self.clients.request(to, from, method, params));
+        let received = self.runtime.block_on(ready.send(self.stage.died()));
+        if method == "countersign.dev/answer" {
+            self.received.push((usize::MAX, received.clone()));
+        }
+        received
+    }
+
+    fn list(&mut self, server: Server) -> Told {
+        self.request((0, server), "tools/list", "").told()
+    }
+
+    fn about_task(&mut self, agent: usize, id: &str, asks: Asks) -> Told {
+        let (method, status) = match asks {
+            Asks::Get(status) => ("tasks/get", status),
+            Asks::Result => ("tasks/result", Status::Completed),
+            Asks::Cancel => ("tasks/cancel", Status::Cancelled),
+        };
+        self.upstream.task_is(status);
+        let params = format!(r#""taskId":"{id}""#);
+        self.request((agent, Server::Tasks), method, &params).told()
+    }
+
+    fn kept(&self) -> PathBuf {
+        self.stage.folder().join("kept.db")
+    }
+
+    fn keep(&mut self) -> Told {
+        let file = self.kept();
+        let _ = std::fs::remove_file(&file);
+        let file = file.display().to_string();
+        let config = self.config();
+        self.ask(move || {
+            let office = Answers::open(&config.store, &Environment::system())?;
+            office.backup(api::Backup { file }).map(drop)
+        })
+    }
+
+    fn office(&mut self, office: Office) -> Told {
+        let config = self.config();
+        let of = |agent: usize, id: u8| api::Which::Execution {
+            agent: api::Agent {
+                method: "token".to_owned(),
+                issuer: String::new(),
+                subject: AGENTS[agent].to_owned(),
+            },
+            execution_id: format!("e{id}"),
+        };
+        let reason = |given: bool| if given { "looked at" } else { "" }.to_owned();
+        match office {
+            Office::Intrude(agent) => {
+                let to = self.stage.address();
+                let received = self.runtime.block_on(client::intrude(to, agent));
+                received.told()
+            }
+            Office::Approve { server, without } => self.approve(server, without),
+            Office::Reload => self.ask(move || Answers::reload(&config.store).map(drop)),
+            other => self.ask(move || {
+                let office = Answers::open(&config.store, &Environment::system())?;
+                match other {
+                    Office::Resolve {
+                        agent,
+                        id,
+                        outcome,
+                        reason: given,
+                    } => office
+                        .resolve(api::Resolve {
+                            which: of(agent, id),
+                            outcome: Some(outcome),
+                            late_answer: false,
+                            reason: reason(given),
+                            evidence: None,
+                        })
+                        .map(drop),
+                    Office::Abandon { agent, id } => office
+                        .abandon(api::Abandon {
+                            which: of(agent, id),
+                            reason: reason(true),
+                            evidence: None,
+                        })
+                        .map(drop),
+                    Office::Accept => office
+                        .accept_rollback(api::AcceptRollback {
+                            reason: reason(true),
+                            evidence: None,
+                        })
+                        .map(drop),
+                    _ => office.list(api::List::default()).map(drop),
+                }
+            }),
+        }
+    }
+
+    fn approve(&mut self, server: Server, without: Option<String>) -> Told {
+        let config = self.config();
+        let (name, left_out) = (
+            server.name(),
+            without.clone().into_iter().collect::<Vec<_>>(),
+        );
+        let version = self.model.offers(server);
+        let (found, finds) = std::sync::mpsc::channel();
+        let told = self.ask(move || {
+            let refused = |error: office::CatalogError| match error {
+                office::CatalogError::Operator(error) => error,
+                other => OperatorError::Broken(other.to_string()),
+            };
+            let looked = office::look(&config, &Environment::system(), Some(name));
+            let offers = looked
+                .map_err(refused)?
+                .into_iter()
+                .filter_map(|one| one.offer.ok());
+            let offers: Vec<_> = offers
+                .map(|offer| office::approvable(&offer, &left_out).0)
+                .collect();
+            for offer in &offers {
+                let _ = found.send(offer.checkpoint().to_string());
+            }
+            office::approve(&config, offers, "reviewed").map_err(refused)
+        });
+        let named = match without {
+            None => format!("v{version}"),
+            Some(tool) => format!("v{version}-without-{tool}"),
+        };
+        self.approved
+            .extend(finds.try_iter().map(|digest| (digest, named.clone())));
+        told
+    }
+
+    /// Asks as an operator; `nothing` where the gateway dies before it answers.
+    fn ask(&self, asks: impl FnOnce() -> Result<(), OperatorError> + Send + 'static) -> Told {
+        let mut died = self.stage.died();
+        let asked = self.runtime.block_on(async {
+            let asking = tokio::task::spawn_blocking(asks);
+            tokio::select! {
+                biased;
+                _ = died.wait_for(|died| *died) => None,
+                asked = asking => Some(asked.unwrap()),
+            }
+        });
+        Told::word(match &asked {
+            None => "nothing",
+            Some(Ok(())) => "done",
+            Some(Err(OperatorError::Refused(refused))) => &refused.code,
+            Some(Err(error)) => {
+                let said = error.to_string();
+                return Told {
+                    word: said,
+                    safe: false,
+                };
+            }
+        })
+    }
+}
