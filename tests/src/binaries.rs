@@ -33,6 +33,11 @@ pub(crate) fn conformance_server() -> PathBuf {
     folder().join("countersign-conformance-server")
 }
 
+/// The client on `rmcp`.
+pub(crate) fn rmcp_client() -> PathBuf {
+    folder().join("countersign-rmcp-client")
+}
+
 /// The library of faults that is preloaded into a gateway under test.
 pub(crate) fn faults() -> PathBuf {
     folder().join("libcountersign_faults.so")

@@ -28,6 +28,8 @@ pub enum Language {
     TypeScriptClient,
     /// Python's `fastmcp`.
     FastMcp,
+    /// Rust's `rmcp`.
+    Rmcp,
 }
 
 /// A running client, connected.
@@ -52,9 +54,10 @@ impl Foreign {
         token: Option<&str>,
     ) -> Self {
         let (program, script) = language.program();
-        assert!(script.exists(), "run `cargo xtask interop --install` first");
+        let installed = script.as_ref().is_none_or(|script| script.exists());
+        assert!(installed, "run `cargo xtask interop --install` first");
         let mut child = Command::new(program)
-            .arg(script)
+            .args(script)
             .args(["--url", url, "--revision", revision.text()])
             .args(token.iter().flat_map(|token| ["--token", token]))
             .stdin(Stdio::piped())
@@ -128,21 +131,24 @@ impl Foreign {
 }
 
 impl Language {
-    /// The interpreter and the program it runs.
-    fn program(self) -> (PathBuf, PathBuf) {
+    /// The interpreter and the program it runs, or a program of its own.
+    fn program(self) -> (PathBuf, Option<PathBuf>) {
         let installed = binaries::target().join("clients");
-        let node = |script| (PathBuf::from("node"), installed.join("node").join(script));
+        let node = |script| {
+            let script = installed.join("node").join(script);
+            (PathBuf::from("node"), Some(script))
+        };
+        let python = |script| {
+            let scripts = binaries::root().join("tests/clients/python");
+            let python = installed.join("python/bin/python");
+            (python, Some(scripts.join(script)))
+        };
         match self {
-            Self::Python => (
-                installed.join("python/bin/python"),
-                binaries::root().join("tests/clients/python/client.py"),
-            ),
-            Self::FastMcp => (
-                installed.join("python/bin/python"),
-                binaries::root().join("tests/clients/python/fastmcp_client.py"),
-            ),
+            Self::Python => python("client.py"),
+            Self::FastMcp => python("fastmcp_client.py"),
             Self::TypeScriptSdk => node("sdk.mjs"),
             Self::TypeScriptClient => node("client.mjs"),
+            Self::Rmcp => (binaries::rmcp_client(), None),
         }
     }
 }

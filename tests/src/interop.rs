@@ -27,7 +27,7 @@ enum Who {
 }
 
 /// Every client in every revision that it can be made to speak.
-const CLIENTS: [Client; 10] = [
+const CLIENTS: [Client; 14] = [
     driven(Language::TypeScriptSdk, Revision::November2025),
     driven(Language::TypeScriptClient, Revision::March2025),
     driven(Language::TypeScriptClient, Revision::June2025),
@@ -37,6 +37,10 @@ const CLIENTS: [Client; 10] = [
     driven(Language::Python, Revision::July2026),
     driven(Language::FastMcp, Revision::November2025),
     driven(Language::FastMcp, Revision::July2026),
+    driven(Language::Rmcp, Revision::March2025),
+    driven(Language::Rmcp, Revision::June2025),
+    driven(Language::Rmcp, Revision::November2025),
+    driven(Language::Rmcp, Revision::July2026),
     Client {
         who: Who::Inspector,
         revision: Revision::November2025,
@@ -44,7 +48,7 @@ const CLIENTS: [Client; 10] = [
 ];
 
 /// What no cell stands for, and why.
-const ABSENT: [(&str, &str); 4] = [
+const ABSENT: [(&str, &str); 3] = [
     (
         "npm `@modelcontextprotocol/sdk` in 2025-03-26, 2025-06-18 and 2026-07-28",
         "it always asks for its newest revision, 2025-11-25, and has no 2026-07-28",
@@ -56,10 +60,6 @@ const ABSENT: [(&str, &str); 4] = [
     (
         "the Inspector's command line in other revisions",
         "it is built on the first TypeScript SDK; its second generation cannot be pinned by a lock file that `npm ci` takes",
-    ),
-    (
-        "`rmcp` as a client",
-        "its HTTP client would bring a second HTTP stack into the workspace; as a server it stands in the matrix",
     ),
 ];
 
@@ -77,6 +77,7 @@ impl Client {
             Who::Driven(Language::TypeScriptClient) => "npm `@modelcontextprotocol/client`",
             Who::Driven(Language::Python) => "PyPI `mcp`",
             Who::Driven(Language::FastMcp) => "PyPI `fastmcp`",
+            Who::Driven(Language::Rmcp) => "Rust's `rmcp`",
             Who::Inspector => "npm `@modelcontextprotocol/inspector-cli`",
         }
     }

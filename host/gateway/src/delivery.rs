@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use countersign_canon::document::Item;
+use countersign_evidence::SessionId;
 use countersign_mcp::asks::{Ask, Permitted, negotiated};
 use countersign_mcp::{envelope, relay};
 use http::StatusCode;
@@ -213,6 +214,11 @@ impl Line {
             });
         }
         self
+    }
+
+    /// The session whose client may be asked something; none where nobody may.
+    pub(crate) fn asks(&self) -> Option<&SessionId> {
+        self.asking.as_ref().map(|asking| &asking.session.id)
     }
 
     /// Whether progress is wanted.

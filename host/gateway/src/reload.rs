@@ -147,6 +147,11 @@ impl Gateway {
             epochs,
         });
         drop(changing);
+        for server in &now.servers {
+            if let Some(server) = self.server(Some(server)) {
+                server.upstream.tell_of_tools();
+            }
+        }
         tracing::info!(policies = %now.policies, servers = ?now.servers, "in force");
         Ok(now)
     }

@@ -28,7 +28,7 @@ use crate::session::Sessions;
 use crate::shutdown::Running;
 use crate::suppressed::Suppressed;
 use crate::telemetry::Telemetry;
-use crate::upstream::{Reason, Upstream};
+use crate::upstream::{Condition, Reason, Upstream};
 
 /// How long the ledger may take to say that it is there.
 const READY: std::time::Duration = std::time::Duration::from_secs(1);
@@ -257,6 +257,12 @@ impl Gateway {
         matches!(asked, Ok(Ok(_)))
     }
 
+    /// The servers by name, each with the condition of its breaker.
+    pub(crate) fn upstreams(&self) -> impl Iterator<Item = (String, Condition)> {
+        let servers = self.servers.values();
+        servers.map(|server| (server.name.to_string(), server.upstream.condition()))
+    }
+
     /// Counts an attempt that is not written by itself.
     pub(crate) fn suppress(&self, agent: &Agent, code: ErrorCode, at: Time) {
         self.telemetry.metrics.suppressed(code.as_str());
@@ -281,12 +287,20 @@ impl Gateway {
         need: Need<'_>,
     ) -> Result<Arc<Listing>, Reason> {
         let now = self.environment.monotonic();
-        let Looked { listing, changed } = server
+        let Looked {
+            listing,
+            changed,
+            renewed,
+        } = server
             .catalog
             .look(&server.upstream, agent, need, now)
             .await?;
         if changed {
             self.record_discovery(server, &listing).await;
+        }
+        // Where somebody approves, what is shown stays what is approved.
+        if renewed && !self.decisions.current().approved.governs() {
+            server.upstream.tell_of_tools();
         }
         Ok(listing)
     }

@@ -407,3 +407,40 @@ async fn a_denial_that_is_observed_is_recorded_and_not_carried_out() {
         json!({"allow": false, "determining": ["no"], "reason": "observed-forbidden"})
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clients_hear_that_the_list_of_tools_has_changed_once_when_what_they_are_shown_has() {
+    let changed = "notifications/tools/list_changed";
+    // Where somebody approves, an approval changes it, and what the server does
+    // changes nothing.
+    let upstream = Upstream::start().await;
+    upstream.offer(tools());
+    let (gateway, session) = start(&upstream, PERMIT_ALL, "").await;
+    assert!(listed(&session).await.is_empty());
+    let mut events = session.stream(http::Method::GET, "").await;
+    approve(gateway.path(), &["Send_email"]).await;
+    assert_eq!(events.json().await["method"], changed);
+    assert_eq!(listed(&session).await.len(), 2);
+    upstream.offer(json!([{"name": "send_email", "inputSchema": {"type": "object"}}]));
+    becomes(&session, "send_email", "{}", Some("catalog-drift")).await;
+    // The same approval once more is none.
+    gateway.reloader.reload().await.unwrap();
+    approve(gateway.path(), &[]).await;
+    assert_eq!(events.json().await["method"], changed);
+    drop(gateway);
+    assert_eq!(events.next().await, None, "and nothing else was said");
+
+    // Without approvals the server's own list counts, once it is found to differ.
+    let upstream = Upstream::start().await;
+    let poll = "[catalog]\npoll_ms = 100\n";
+    let gateway = Gateway::start(&upstream, PERMIT_ALL, poll).await;
+    let session = gateway.client().session().await;
+    listed(&session).await;
+    let mut events = session.stream(http::Method::GET, "").await;
+    upstream.offer(tools());
+    assert_eq!(events.json().await["method"], changed);
+    assert_eq!(listed(&session).await.len(), 3);
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    gateway.stop().await;
+    assert_eq!(events.next().await, None, "and nothing else was said");
+}

@@ -263,3 +263,59 @@ async fn jcs_integer_refuses_a_fraction_that_exact_keeps() {
     assert_eq!(second.data()["pointer"], "/params/arguments/amount");
     assert_eq!(upstream.effects(), 1);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_running_gateway_and_a_stopped_one_export_the_same_entries() {
+    let (_upstream, gateway) = start().await;
+    let session = gateway.client().session().await;
+    session.call("pay", "{}", Some("e1")).await;
+    let operator = gateway.path().join("countersign.db.operator");
+    let all = countersign_gateway::export::Wanted {
+        selection: countersign_ledger::Selection::All,
+        salts: true,
+    };
+    let again = all.clone();
+    let running = tokio::task::spawn_blocking(move || {
+        let mut out = Vec::new();
+        countersign_gateway::operator::export(&operator, &all, &mut out).unwrap();
+        out
+    });
+    let running = bundle(running.await.unwrap());
+    let (_, folder) = gateway.stop().await;
+    let config = folder.path().join("countersign.toml");
+    let store = countersign_gateway::config::Config::read(&config)
+        .unwrap()
+        .store;
+    let stopped = tokio::task::spawn_blocking(move || {
+        countersign_gateway::export::from_store(
+            &store,
+            &countersign_gateway::environment::Environment::system(),
+            &again,
+            Vec::new(),
+        )
+    });
+    let stopped = stopped.await.unwrap();
+    let stopped = bundle(stopped.unwrap());
+    assert!(
+        running.0.len() >= 6,
+        "start, profiles, policy, discovery, admission, terminal"
+    );
+    assert_eq!(stopped.0[..running.0.len()], running.0[..]);
+    assert_eq!(
+        (running.1, running.2),
+        (1, 1),
+        "the profile and the policy that entries name"
+    );
+}
+
+/// The entries, and how many checkpoints, profiles and policy files there are.
+fn bundle(bytes: Vec<u8>) -> (Vec<Vec<u8>>, usize, usize) {
+    let mut bundle =
+        countersign_evidence::bundle::Bundle::open(std::io::Cursor::new(bytes)).unwrap();
+    let mut entries = Vec::new();
+    let mut lines = bundle.entries();
+    while let Some(line) = lines.next().unwrap() {
+        entries.push(line.to_vec());
+    }
+    (entries, bundle.checkpoints().len(), bundle.policies().len())
+}

@@ -257,3 +257,28 @@ async fn an_agent_with_all_its_calls_in_flight_is_told_so_in_band_and_in_the_log
     let entries = entries(folder.path());
     assert!(entries.iter().any(|entry| entry["refusal"] == "overloaded"));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn over_the_rate_attempts_are_counted_and_written_as_one() {
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    let upstream = Upstream::start().await;
+    let more = "[limits]\nrequests_per_second = 1\nburst = 2";
+    let gateway = Gateway::start(&upstream, PERMIT_ALL, more).await;
+    let session = gateway.client().session().await;
+    assert_eq!(session.post(ping).await.status, 200);
+    for _ in 0..3 {
+        let answer = session.post(ping).await;
+        assert_eq!(
+            (answer.status.as_u16(), answer.code().as_deref()),
+            (429, Some("rate-limited"))
+        );
+        assert_eq!(answer.headers["retry-after"], "1");
+    }
+    let (_, folder) = gateway.stop().await;
+    let entries = support::entries(folder.path());
+    let counted = entries
+        .iter()
+        .find(|entry| entry["kind"] == "suppressed")
+        .unwrap();
+    assert_eq!(counted["suppressed"]["count"], 3, "{counted}");
+}

@@ -225,6 +225,9 @@ async fn a_client_hears_on_its_own_stream_of_what_it_subscribed_to_and_of_nothin
     assert_eq!(first.next().await, None);
     let other = gateway.client().session().await;
     let mut others = other.stream(Method::GET, "").await;
+    // Somebody was shown the list, and then it changed.
+    session.post(ask("tools/list", "")).await;
+    upstream.offer(json!([{"name": "new", "inputSchema": {"type": "object"}}]));
     upstream
         .tell(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#)
         .await;

@@ -71,7 +71,8 @@ impl Offer {
     }
 
     /// The `capabilities` that a client of `revision` is told. Tools are always
-    /// among them, since they are what the gateway is there for.
+    /// among them, since they are what the gateway is there for; with sessions
+    /// it is the gateway that tells of their changes, whatever the upstream says.
     #[must_use]
     pub fn announced(self, passed: &Passed, revision: Revision) -> Vec<u8> {
         let stream = revision.has_sessions() || passed.has("subscriptions/listen");
@@ -82,7 +83,8 @@ impl Offer {
                 object
             }
         };
-        let tools = changes(Object::new(), self.tools_changed).finish();
+        let tools_changed = revision.has_sessions() || self.tools_changed;
+        let tools = changes(Object::new(), tools_changed).finish();
         let mut all = Object::new().raw("tools", &tools);
         if self.resources && passed.touches(Capability::Resources) {
             let mut resources = Object::new();
@@ -140,7 +142,14 @@ mod tests {
             "prompts":{},"completions":{},"logging":{},"experimental":{"x":{}}}}"#;
         let old = Revision::R2025_06_18;
         for (offer, passed, revision, expected) in [
-            ("{}", &[][..], old, r#"{"tools":{}}"#),
+            ("{}", &[][..], old, r#"{"tools":{"listChanged":true}}"#),
+            ("{}", &[][..], Revision::R2026_07_28, r#"{"tools":{}}"#),
+            (
+                "{}",
+                &["subscriptions/listen"][..],
+                Revision::R2026_07_28,
+                r#"{"tools":{}}"#,
+            ),
             (all, &[][..], old, r#"{"tools":{"listChanged":true}}"#),
             (
                 all,
@@ -170,7 +179,7 @@ mod tests {
                 r#"{"capabilities":{"resources":true,"prompts":[]}}"#,
                 &["resources/*", "prompts/*"][..],
                 old,
-                r#"{"tools":{}}"#,
+                r#"{"tools":{"listChanged":true}}"#,
             ),
         ] {
             assert_eq!(announced(offer, passed, revision), expected, "{passed:?}");

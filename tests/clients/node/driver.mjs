@@ -1,6 +1,6 @@
 // What both TypeScript clients share: the lines they read and write.
 //
-// The lines are those of tests/clients/python/client.py; the steps and what is
+// The lines are those of tests/clients/python/driver.py; the steps and what is
 // expected of them live in tests/tests/foreign_clients.rs.
 
 import { createInterface } from 'node:readline';

@@ -198,6 +198,11 @@ impl Approved {
         Some(all)
     }
 
+    /// Whether somebody approves, so that what was approved is what is shown.
+    pub(crate) fn governs(&self) -> bool {
+        matches!(self, Self::Locked(_))
+    }
+
     /// The approved tools of a server, as a list shows them; none where nobody
     /// approves.
     pub(crate) fn shown(&self, server: &str) -> Option<Vec<Arc<Tool>>> {

@@ -57,8 +57,22 @@ pub(crate) struct Listing {
 pub(crate) struct Looked {
     /// The list in force.
     pub(crate) listing: Arc<Listing>,
-    /// Whether it has just been discovered and differs from the one before.
+    /// Whether it has just been discovered and differs from the one before, or
+    /// is the first.
     pub(crate) changed: bool,
+    /// Whether there was one before from which it differs.
+    pub(crate) renewed: bool,
+}
+
+impl Looked {
+    /// Nothing new.
+    fn known(listing: Arc<Listing>) -> Self {
+        Self {
+            listing,
+            changed: false,
+            renewed: false,
+        }
+    }
 }
 
 impl Listing {
@@ -174,10 +188,7 @@ impl Catalog {
             .current()
             .filter(|listing| !stale && self.serves(listing, need, now))
         {
-            return Ok(Looked {
-                listing,
-                changed: false,
-            });
+            return Ok(Looked::known(listing));
         }
         let _one = self.discovering.lock().await;
         // Another may have discovered while this one waited.
@@ -186,18 +197,19 @@ impl Catalog {
             && !stale
             && self.serves(listing, need, now)
         {
-            return Ok(Looked {
-                listing: Arc::clone(listing),
-                changed: false,
-            });
+            return Ok(Looked::known(Arc::clone(listing)));
         }
         match discover(upstream, agent).await {
             Ok(tools) => {
                 let listing = Arc::new(Listing::new(&self.place.0, self.place.1, tools, now));
-                let changed = before.is_none_or(|before| before.digest != listing.digest);
+                let differs = before.map(|before| before.digest != listing.digest);
                 *self.current.write().unwrap_or_else(PoisonError::into_inner) =
                     Some(Arc::clone(&listing));
-                Ok(Looked { listing, changed })
+                Ok(Looked {
+                    listing,
+                    changed: differs.unwrap_or(true),
+                    renewed: differs.unwrap_or(false),
+                })
             }
             Err(reason) => {
                 let listing = before.ok_or(reason)?;
@@ -205,10 +217,7 @@ impl Catalog {
                     reason = reason.as_str(),
                     "tools could not be discovered again"
                 );
-                Ok(Looked {
-                    listing,
-                    changed: false,
-                })
+                Ok(Looked::known(listing))
             }
         }
     }

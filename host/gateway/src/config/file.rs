@@ -401,6 +401,13 @@ pub(super) struct Server {
     pub(super) revision: Option<String>,
     pub(super) call_timeout_ms: Option<u64>,
     pub(super) connect_timeout_ms: Option<u64>,
+    /// Failures in a row to connect, start or greet after which it is left
+    /// alone.
+    pub(super) unavailable_after: Option<u32>,
+    /// How long it is left alone the first time; doubled each further time.
+    pub(super) retry_ms: Option<u64>,
+    /// And at most this long.
+    pub(super) longest_retry_ms: Option<u64>,
     #[serde(default = "yes")]
     pub(super) send_call_id: bool,
     /// Methods beside those of tools that pass to it, or groups like `prompts/*`.

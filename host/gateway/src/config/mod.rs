@@ -1,33 +1,31 @@
 //! What an operator configures, read once and valid from then on.
 //!
-//! `file` is the shape of the TOML file, `check` turns it into the types here,
-//! `error` says what is wrong with it and what to write instead. A relative
+//! `file` is the shape of the TOML file, `check` turns it into the types here
+//! (`identity`, `server` and `store` have their own parts of it), `error` says what is wrong with it and what to write instead. A relative
 //! path is relative to the folder of the file that it stands in.
 
 mod check;
 mod error;
 mod file;
 mod identity;
+mod server;
 mod store;
 mod suggest;
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use countersign_canon::{Digest, ProfileId};
-use countersign_evidence::{LogId, ServerName};
+use countersign_evidence::LogId;
 use countersign_identity::{Aliases, ProofRules, TrustDomain};
 use countersign_ledger::DatabaseUrl;
-use countersign_mcp::Revision;
-use countersign_mcp::asks::Permitted;
-use countersign_mcp::methods::Passed;
-use http::{HeaderName, HeaderValue, Uri};
+use http::Uri;
 use rustls::pki_types::CertificateDer;
 
 use crate::identity::Resource;
 pub use error::ConfigError;
+pub use server::{OnDisconnect, Patience, Secret, Server, Transport};
 
 /// A valid configuration.
 #[derive(Clone, Debug)]
@@ -315,107 +313,6 @@ pub struct Limits {
     pub body_timeout: Duration,
     /// How long calls in flight may take to end at shutdown.
     pub drain: Duration,
-}
-
-/// One upstream.
-#[derive(Clone, Debug)]
-pub struct Server {
-    /// The operator's name, `[a-z0-9][a-z0-9-]{0,62}`.
-    pub name: ServerName,
-    /// How it is reached.
-    pub transport: Transport,
-    /// The revision that the gateway speaks with it.
-    pub revision: Revision,
-    /// How long a call may take from its first byte to its answer.
-    pub call_timeout: Duration,
-    /// How long connecting, or starting, and greeting may take.
-    pub connect_timeout: Duration,
-    /// Whether the attempt's `call_id` is told to it.
-    pub send_call_id: bool,
-    /// Methods beside those of tools that pass to it.
-    pub passed: Passed,
-    /// What it may ask of its clients.
-    pub permitted: Permitted,
-    /// By tool, what becomes of a call whose client goes away, in revisions in
-    /// which that is a cancel.
-    pub on_disconnect: BTreeMap<String, OnDisconnect>,
-}
-
-/// What becomes of a call whose client goes away, in revisions in which that is
-/// a cancel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnDisconnect {
-    /// The upstream's stream is closed: at worst the outcome is not known. The
-    /// default of tools that claim to be read-only.
-    Forward,
-    /// It ends and settles, and its answer is kept. The default of all others.
-    Finish,
-}
-
-/// How an upstream is reached.
-#[derive(Clone, Debug)]
-pub enum Transport {
-    /// Streamable HTTP.
-    Http {
-        /// `http` or `https`, with a host.
-        url: Uri,
-        /// Headers that each request carries, credentials among them. Marked
-        /// sensitive, so that they are never shown.
-        headers: Vec<(HeaderName, HeaderValue)>,
-        /// The certificates that its own must go back to; none for those that
-        /// the system trusts.
-        roots: Option<Vec<CertificateDer<'static>>>,
-    },
-    /// A process of our own, over its standard input and output.
-    Stdio {
-        /// The program.
-        program: String,
-        /// Its arguments.
-        arguments: Vec<String>,
-        /// Variables beside the few that it inherits.
-        environment: Vec<(String, Secret)>,
-        /// Where it runs.
-        folder: Option<PathBuf>,
-    },
-}
-
-/// A text that may be a secret, so it is never shown.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(pub(crate) String);
-
-impl std::fmt::Debug for Secret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("(not shown)")
-    }
-}
-
-impl Secret {
-    /// The text; for the one who needs it.
-    #[must_use]
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl Server {
-    /// The digest of where calls go: of the URL, or of the program and its
-    /// arguments, each ended by a NUL. Credentials and variables are not in it.
-    #[must_use]
-    pub fn digest(&self) -> Digest {
-        match &self.transport {
-            Transport::Http { url, .. } => Digest::of(&[b"http\0", url.to_string().as_bytes()]),
-            Transport::Stdio {
-                program, arguments, ..
-            } => {
-                let mut text = Vec::new();
-                for part in std::iter::once(program).chain(arguments) {
-                    text.extend_from_slice(part.as_bytes());
-                    text.push(0);
-                }
-                Digest::of(&[b"stdio\0", &text])
-            }
-        }
-    }
 }
 
 /// The JSON Schema of configuration files, as text.

@@ -1,7 +1,7 @@
 //! What agents connect to: Streamable HTTP at `/mcp/{server}`.
 //!
 //! The front reads HTTP and nothing of the message; `post` takes one request
-//! through authentication and admission to whoever answers it.
+//! through authentication and admission, `received` to whoever answers it.
 
 mod accept;
 mod body;
@@ -11,6 +11,7 @@ mod guard;
 pub(crate) mod listener;
 mod methods;
 mod post;
+mod received;
 mod relay;
 mod respond;
 mod stream;

@@ -19,10 +19,10 @@ use countersign_mcp::{
     Answer, ErrorCode, Problem, Revision, Verdict, client, code, envelope, json, relay as splice,
 };
 
-use super::post::Received;
+use super::received::Received;
 use super::respond;
 use crate::delivery::{self, Outbox, Reply};
-use crate::pipeline::{Arrival, unread_because};
+use crate::pipeline::{Arrival, unavailable, unread_because};
 use crate::session::Claim;
 use crate::state::Gateway;
 use crate::upstream::{self, Exchange, IDENTITY};
@@ -165,6 +165,9 @@ impl Relay {
             arrival, method, ..
         } = self;
         let upstream = &arrival.server.upstream;
+        if let Err(unready) = upstream.ready(&arrival.agent).await {
+            return self.unanswered(gateway, unavailable(unready)).await;
+        }
         let document = Document::read(&self.message, Limits::STANDARD).ok();
         let params = document
             .as_ref()

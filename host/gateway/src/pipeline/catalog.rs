@@ -7,6 +7,7 @@ use countersign_mcp::{ErrorCode, Problem, conformity};
 use countersign_policy::Class;
 
 use super::attempt::Attempt;
+use super::refuse::unavailable;
 use crate::catalog::Need;
 use crate::catalog::approved::{self, Held, Unheld};
 use crate::config::Required;
@@ -73,7 +74,6 @@ pub(crate) async fn offered(
 ) -> Result<Offered, Box<NotOffered>> {
     let Attempt { arrival, bound, .. } = attempt;
     let name = &bound.interpreted.tool;
-    let unavailable = |_| Problem::new(ErrorCode::UpstreamUnavailable);
     arrival
         .server
         .upstream
@@ -83,7 +83,7 @@ pub(crate) async fn offered(
     let listing = gateway
         .tools(&arrival.server, &arrival.agent, Need::Tool(name))
         .await
-        .map_err(unavailable)?;
+        .map_err(|reason| unavailable(reason.into()))?;
     let server = arrival.server.name.as_str();
     let held = basis
         .approved

@@ -29,7 +29,9 @@ use countersign_mcp::{ErrorCode, Problem};
 
 pub(crate) use attempt::{Arrival, Attempt};
 pub(crate) use interpret::{Bound, interpret};
-pub(crate) use refuse::{describe_execution, fault, ledger_problem, unread, unread_because};
+pub(crate) use refuse::{
+    describe_execution, fault, ledger_problem, unavailable, unread, unread_because,
+};
 
 use crate::delivery::{Outbox, Reply};
 use crate::session::Claim;

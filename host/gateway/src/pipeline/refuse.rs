@@ -20,6 +20,7 @@ use super::attempt::{Arrival, Attempt};
 use super::classify::{Classified, Stopped};
 use crate::delivery::Reply;
 use crate::state::Gateway;
+use crate::upstream::Unready;
 
 /// Refuses attempts that were bound, through the ledger.
 #[derive(Clone, Copy)]
@@ -295,6 +296,16 @@ async fn record_unread(
         problem,
         revision: arrival.revision.unwrap_or(Revision::R2025_03_26),
     }
+}
+
+/// What a caller is told of a server that cannot be spoken to; nothing was
+/// reserved for it.
+pub(crate) fn unavailable(unready: Unready) -> Problem {
+    let mut problem = Problem::new(ErrorCode::UpstreamUnavailable);
+    problem.retry_after_ms = unready
+        .again_in
+        .map(|wait| u32::try_from(wait.as_millis()).unwrap_or(u32::MAX).max(1));
+    problem
 }
 
 /// What a caller is told where the ledger gave no verdict.

@@ -1,6 +1,7 @@
 //! The numbers, in the form that Prometheus and OpenMetrics read.
 //!
-//! Each label has a closed list of values: codes, outcomes, stages. Names of
+//! Each label has a closed list of values: codes, outcomes, stages, the servers
+//! that are configured. Names of
 //! agents, tools and executions are in the evidence, which is where to count
 //! by them.
 
@@ -15,6 +16,8 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
+
+use crate::upstream::Condition;
 
 /// One label with one of its values.
 type Label = [(&'static str, &'static str); 1];
@@ -50,12 +53,14 @@ impl Stage {
 }
 
 /// What is looked at when it is asked for.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Levels {
     pub(crate) in_flight: usize,
     pub(crate) sessions: usize,
     pub(crate) queued: usize,
     pub(crate) ready: bool,
+    /// The servers by name, each with the condition of its breaker.
+    pub(crate) upstreams: Vec<(String, Condition)>,
 }
 
 /// The numbers of one gateway.
@@ -73,6 +78,7 @@ pub(crate) struct Metrics {
     sessions: Gauge,
     queued: Gauge,
     ready: Gauge,
+    upstreams: Family<[(&'static str, String); 2], Gauge>,
 }
 
 /// 20 µs, and 2.5 times as much fifteen times over: 18 s.
@@ -96,6 +102,7 @@ impl Metrics {
             sessions: Gauge::default(),
             queued: Gauge::default(),
             ready: Gauge::default(),
+            upstreams: Family::default(),
         };
         metrics.register();
         metrics
@@ -162,6 +169,11 @@ impl Metrics {
         for (name, help, gauge) in levels {
             registry.register(name, help, gauge.clone());
         }
+        registry.register(
+            "upstream",
+            "1 for the condition in which a server's breaker is",
+            self.upstreams.clone(),
+        );
     }
 
     pub(crate) fn outcome(&self, outcome: &'static str) {
@@ -219,7 +231,7 @@ impl Metrics {
     }
 
     /// Everything, as text.
-    pub(crate) fn text(&self, levels: Levels) -> String {
+    pub(crate) fn text(&self, levels: &Levels) -> String {
         let level = |gauge: &Gauge, value: usize| {
             gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
         };
@@ -227,6 +239,16 @@ impl Metrics {
         level(&self.sessions, levels.sessions);
         level(&self.queued, levels.queued);
         level(&self.ready, usize::from(levels.ready));
+        for (server, is) in &levels.upstreams {
+            for condition in Condition::ALL {
+                let labels = [
+                    ("server", server.clone()),
+                    ("condition", condition.as_str().to_owned()),
+                ];
+                let gauge = self.upstreams.get_or_create(&labels);
+                gauge.set(i64::from(*is == condition));
+            }
+        }
         let registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
         let mut text = String::new();
         // INVARIANT: a String takes whatever is written to it.

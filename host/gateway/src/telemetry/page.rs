@@ -2,8 +2,8 @@
 //! neither agents nor who watches stand in each other's way.
 //!
 //! `/metrics` has the numbers, `/healthz` says that the process runs, `/readyz`
-//! that calls are admitted. None of them says more, and none needs a
-//! credential; so it listens where the operator says, and on loopback at best.
+//! that calls are admitted, `/upstreams` which servers are there. None of them
+//! says more, and none needs a credential; so it listens where the operator says, and on loopback at best.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,6 +35,7 @@ pub(crate) async fn serve(listener: TcpListener, gateway: Arc<Gateway>) {
         .route("/metrics", get(metrics))
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
+        .route("/upstreams", get(upstreams))
         .with_state(gateway);
     let places = Arc::new(Semaphore::new(MOST));
     loop {
@@ -64,10 +65,21 @@ async fn metrics(State(gateway): State<Arc<Gateway>>) -> Response {
         sessions: gateway.sessions.count(),
         queued: gateway.ledger.queued(),
         ready: gateway.is_ready().await,
+        upstreams: gateway.upstreams().collect(),
     };
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    let text = gateway.telemetry.metrics.text(levels);
+    let text = gateway.telemetry.metrics.text(&levels);
     ([(header::CONTENT_TYPE, kind)], text).into_response()
+}
+
+/// A line for each server. One that is away does not make the gateway unready:
+/// the others are there, and so is what was settled.
+async fn upstreams(State(gateway): State<Arc<Gateway>>) -> Response {
+    let mut text = String::new();
+    for (server, condition) in gateway.upstreams() {
+        text.push_str(&format!("{server} {}\n", condition.as_str()));
+    }
+    text.into_response()
 }
 
 pub(crate) async fn ready(State(gateway): State<Arc<Gateway>>) -> Response {

@@ -21,9 +21,9 @@ pub(super) enum Step<'d> {
     Answer(Result<Item<'d>, Item<'d>>),
     /// The upstream asked something: this goes back.
     Respond(Vec<u8>),
-    /// The upstream asked something of the client, under its own id: the answer
-    /// is awaited.
-    Asked(Item<'d>, Pending),
+    /// The upstream asked something of the client, under its own id and on that
+    /// line: the answer is awaited.
+    Asked(Item<'d>, Pending, Line),
     /// The upstream wants no answer any more to what it asked under that id.
     Withdrawn(Item<'d>),
     /// It was for somebody else, or is done with.
@@ -55,9 +55,10 @@ pub(super) fn step<'d>(incoming: Incoming<'d>, around: Around<'_>) -> Step<'d> {
             Step::Respond(envelope::empty_result(id.raw()))
         }
         Incoming::Request { id, method, params } => {
-            let pending = Ask::of(method).and_then(|ask| around.line?.ask(ask, params));
+            let asked = Ask::of(method).zip(around.line);
+            let pending = asked.and_then(|(ask, line)| Some((line.ask(ask, params)?, line)));
             match pending {
-                Some(pending) => Step::Asked(id, pending),
+                Some((pending, line)) => Step::Asked(id, pending, line.clone()),
                 // Nothing else was offered that it could ask for.
                 None => Step::Respond(envelope::not_supported(id.raw())),
             }
@@ -100,7 +101,8 @@ fn note<'d>(method: Item<'d>, params: Option<Item<'d>>, around: Around<'_>) -> S
         (Some(line), Some(ours)) => line.subscribed(topic.method(), params, ours),
         _ => false,
     };
-    if !taken {
+    // That tools may have changed is looked into, and told once where it is so.
+    if !taken && topic != Topic::Tools {
         signals.news.tell(agent, topic, params);
     }
     Step::GoOn

@@ -5,34 +5,42 @@
 //! sent again and only an authoritative answer says what became of it
 //! (`docs/spec/protocol.md` §1). Sessions and processes belong to one agent.
 
+//!
+//! `request` is what is sent and what may become of it, `trace` how far it
+//! came, `health` and `breaker` whether it is tried at all.
+
+mod asked;
+mod breaker;
 mod conversation;
+mod health;
 mod http;
 mod news;
+mod offer;
+mod request;
 mod stdio;
+mod trace;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use countersign_canon::document::Item;
-use countersign_evidence::{Agent, RefusalCode};
-use countersign_ledger::{GateClosed, SendGate};
+use countersign_evidence::Agent;
 use countersign_mcp::asks::Permitted;
 use countersign_mcp::capability::Offer;
-use countersign_mcp::{Revision, envelope, json::Object, server::Identity};
+use countersign_mcp::{Revision, envelope, server::Identity};
 use tokio::sync::{broadcast, watch};
 use tokio::time::Instant;
 
+use self::breaker::Breaker;
 use crate::config;
-use crate::delivery::{Cancel, Line};
+pub(crate) use breaker::{Condition, Unready};
 pub(crate) use http::Listening;
 pub(crate) use news::{News, Topic};
+pub(crate) use request::{Answer, Exchange, Read, Reason, Request};
+pub(crate) use trace::Trace;
 
 /// How long an answer is still waited for once its request was cancelled.
 const AFTER_CANCEL: Duration = Duration::from_secs(2);
-
-/// What an upstream without sessions offers is asked again after this long.
-const OFFER_HOLDS: Duration = Duration::from_secs(30);
 
 /// Who the gateway is.
 pub(crate) const IDENTITY: Identity = Identity {
@@ -44,6 +52,7 @@ pub(crate) const IDENTITY: Identity = Identity {
 #[derive(Debug)]
 pub(crate) struct Upstream {
     kind: Kind,
+    breaker: Breaker,
     revision: Revision,
     call_timeout: Duration,
     connect_timeout: Duration,
@@ -56,7 +65,7 @@ pub(crate) struct Upstream {
 #[derive(Debug)]
 enum Kind {
     Http(http::Http),
-    Stdio(stdio::Stdio),
+    Stdio(Box<stdio::Stdio>),
 }
 
 /// What upstreams and the gateway tell each other beside requests.
@@ -70,104 +79,6 @@ pub(crate) struct Signals {
     /// True once what still runs must end.
     pub(crate) hurry: watch::Receiver<bool>,
 }
-
-/// One request to an upstream.
-pub(crate) struct Request<'r> {
-    /// Its method.
-    pub(crate) method: &'r str,
-    /// What `Mcp-Name` says, in revisions that have it.
-    pub(crate) name: Option<&'r str>,
-    /// What `Mcp-Param-*` say, likewise: a name in lower case without the
-    /// prefix, and the argument where it is present.
-    pub(crate) mirrored: &'r [(String, Option<String>)],
-    /// Writes the message under the id that the gateway mints for it; none
-    /// where it cannot be written, and then nothing is sent.
-    pub(crate) body: &'r (dyn Fn(u64) -> Option<Vec<u8>> + Send + Sync),
-    /// Passed directly before the first byte is written.
-    pub(crate) gate: Option<SendGate>,
-    /// Where goes what is said before the answer.
-    pub(crate) line: Option<Line>,
-    /// Whether it stays open until its client goes away.
-    pub(crate) endless: bool,
-    /// Whether its caller still wants an answer.
-    pub(crate) cancel: Cancel,
-}
-
-/// What became of a request.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Exchange<T> {
-    /// It is certain that no byte of it left.
-    NotSent(Reason),
-    /// Bytes may have left, and no authoritative answer came.
-    Unanswered {
-        /// Why.
-        reason: Reason,
-        /// Something came that could not be relied on.
-        received: bool,
-    },
-    /// The upstream answered.
-    Answered(T),
-}
-
-/// Why there is no answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reason {
-    /// It could not be connected to, started or greeted.
-    Unreachable,
-    /// The reservation does not hold any more.
-    ReservationLost,
-    /// The time was up.
-    Timeout,
-    /// The connection or the process ended.
-    Closed,
-    /// The stream or the body ended without an answer to this request.
-    NoAnswer,
-    /// A status, or a content type, that carries no answer.
-    Status,
-    /// What came is refused by the strict reader, or is no tool result.
-    Unreadable,
-    /// What came is larger than a message may be.
-    TooLarge,
-    /// The request could not be put together from the action.
-    Unwritable,
-    /// The caller cancelled it.
-    Cancelled,
-    /// The gateway shuts down.
-    ShuttingDown,
-}
-
-impl Reason {
-    /// The stable code, as it stands in entries.
-    #[must_use]
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Unreachable => "upstream-unreachable",
-            Self::ReservationLost => "reservation-lost",
-            Self::Timeout => "upstream-timeout",
-            Self::Closed => "upstream-closed",
-            Self::NoAnswer => "upstream-no-answer",
-            Self::Status => "upstream-status",
-            Self::Unreadable => "upstream-unreadable",
-            Self::TooLarge => "upstream-too-large",
-            Self::Unwritable => "request-unwritable",
-            Self::Cancelled => "cancelled",
-            Self::ShuttingDown => "shutting-down",
-        }
-    }
-
-    /// The same, as entries take it.
-    #[must_use]
-    pub(crate) fn code(self) -> Option<RefusalCode> {
-        RefusalCode::new(self.as_str()).ok()
-    }
-}
-
-/// A result, or an error object.
-pub(crate) type Answer<'d> = Result<Item<'d>, Item<'d>>;
-
-/// Reads an answer. None where it is of no form that the caller knows.
-pub(crate) trait Read<T>: FnOnce(Answer<'_>) -> Option<T> + Send {}
-impl<T, F: FnOnce(Answer<'_>) -> Option<T> + Send> Read<T> for F {}
 
 impl Upstream {
     /// An upstream as it is configured; nothing is connected or started yet.
@@ -213,16 +124,18 @@ impl Upstream {
                     variables,
                     folder: folder.clone(),
                 };
-                Kind::Stdio(stdio::Stdio::new(
+                Kind::Stdio(Box::new(stdio::Stdio::new(
                     server.name.clone(),
                     command,
                     server.permitted.capabilities(),
+                    server.patience,
                     signals.clone(),
-                ))
+                )))
             }
         };
         Ok(Self {
             kind,
+            breaker: Breaker::new(server.name.as_str(), server.patience),
             revision: server.revision,
             call_timeout: server.call_timeout,
             connect_timeout: server.connect_timeout,
@@ -255,6 +168,11 @@ impl Upstream {
         self.signals.news.listen()
     }
 
+    /// Tells every client that the list of tools which it is shown has changed.
+    pub(crate) fn tell_of_tools(&self) {
+        self.signals.news.tell_of_tools();
+    }
+
     /// Holds a stream of the upstream's own open for an agent, for as long as
     /// what this gives is held; none where its transport needs none.
     pub(crate) fn listening(&self, agent: &Agent) -> Option<Arc<Listening>> {
@@ -266,82 +184,9 @@ impl Upstream {
         }
     }
 
-    /// What it says that it offers to an agent.
-    ///
-    /// # Errors
-    /// Why it cannot be asked.
-    pub(crate) async fn offer(&self, agent: &Agent) -> Result<Offer, Reason> {
-        if self.revision.has_sessions() {
-            self.ready(agent).await?;
-            return match &self.kind {
-                Kind::Http(http) => http.offer(agent, self.revision).await,
-                Kind::Stdio(stdio) => stdio.offer(agent, self.revision).await,
-            };
-        }
-        let mut discovered = self.discovered.lock().await;
-        if let Some((at, offer)) = *discovered
-            && at.elapsed() < OFFER_HOLDS
-        {
-            return Ok(offer);
-        }
-        let meta = self.meta(b"{}");
-        let params = Object::new().raw("_meta", &meta).finish();
-        let body = |id| {
-            Some(envelope::message(
-                Some(id),
-                "server/discover",
-                Some(&params),
-            ))
-        };
-        let request = Request {
-            method: "server/discover",
-            name: None,
-            mirrored: &[],
-            body: &body,
-            gate: None,
-            line: None,
-            endless: false,
-            cancel: Cancel::default(),
-        };
-        let read = |answer: Answer<'_>| answer.ok().map(Offer::of);
-        match self.exchange(agent, request, read).await {
-            Exchange::Answered(offer) => {
-                *discovered = Some((Instant::now(), offer));
-                Ok(offer)
-            }
-            Exchange::NotSent(reason) | Exchange::Unanswered { reason, .. } => Err(reason),
-        }
-    }
-
-    /// The `_meta` of a request of the gateway's own, without sessions.
-    fn meta(&self, capabilities: &[u8]) -> Vec<u8> {
-        let members = IDENTITY.meta(self.revision, capabilities);
-        let object = members.iter().fold(Object::new(), |object, (name, value)| {
-            object.raw(name, value)
-        });
-        object.finish()
-    }
-
     /// Whether the list of tools is known to have changed; asking resets it.
     pub(crate) fn take_tools_changed(&self) -> bool {
         self.signals.tools_changed.swap(false, Ordering::SeqCst)
-    }
-
-    /// Opens an agent's session where there is none, so that it is known
-    /// before anything is reserved whether the upstream can be spoken to.
-    ///
-    /// # Errors
-    /// Why it cannot.
-    pub(crate) async fn ready(&self, agent: &Agent) -> Result<(), Reason> {
-        let opening = async {
-            match &self.kind {
-                Kind::Http(http) => http.prepare(agent, self.revision).await,
-                Kind::Stdio(stdio) => stdio.prepare(agent, self.revision).await,
-            }
-        };
-        tokio::time::timeout(self.connect_timeout, opening)
-            .await
-            .unwrap_or(Err(Reason::Timeout))
     }
 
     /// Sends one request and reads its answer.
@@ -351,9 +196,25 @@ impl Upstream {
         request: Request<'_>,
         read: impl Read<T>,
     ) -> Exchange<T> {
-        if let Err(reason) = self.ready(agent).await {
+        // Whoever holds a reservation is past the breaker.
+        let ready = match request.gate {
+            Some(_) => self.ready_still(agent).await,
+            None => self.ready(agent).await.map_err(|unready| unready.reason),
+        };
+        if let Err(reason) = ready {
             return Exchange::NotSent(reason);
         }
+        let exchange = self.send(agent, request, read).await;
+        self.met(&exchange);
+        exchange
+    }
+
+    async fn send<T: Send>(
+        &self,
+        agent: &Agent,
+        request: Request<'_>,
+        read: impl Read<T>,
+    ) -> Exchange<T> {
         let trace = Trace::default();
         let mut hurry = self.signals.hurry.clone();
         let cancel = request.cancel.clone();
@@ -452,46 +313,5 @@ impl Signals {
         if self.greeted.swap(true, Ordering::SeqCst) {
             self.tools_changed.store(true, Ordering::SeqCst);
         }
-    }
-}
-
-/// How far one request came; shared with whoever writes it.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Trace(Arc<Traced>);
-
-#[derive(Debug, Default)]
-struct Traced {
-    left: AtomicBool,
-    refused: AtomicBool,
-    id: AtomicU64,
-}
-
-impl Trace {
-    /// Asks the gate, directly before the first byte; then bytes may leave.
-    pub(crate) fn pass(&self, gate: Option<&SendGate>) -> Result<(), GateClosed> {
-        if let Some(Err(closed)) = gate.map(SendGate::pass) {
-            self.0.refused.store(true, Ordering::SeqCst);
-            return Err(closed);
-        }
-        self.0.left.store(true, Ordering::SeqCst);
-        Ok(())
-    }
-
-    /// Whether bytes may have left.
-    pub(crate) fn left(&self) -> bool {
-        self.0.left.load(Ordering::SeqCst)
-    }
-
-    /// Whether the gate was closed, so that none did.
-    pub(crate) fn refused(&self) -> bool {
-        self.0.refused.load(Ordering::SeqCst)
-    }
-
-    pub(crate) fn set_id(&self, id: u64) {
-        self.0.id.store(id, Ordering::SeqCst);
-    }
-
-    fn id(&self) -> u64 {
-        self.0.id.load(Ordering::SeqCst)
     }
 }

@@ -1,8 +1,9 @@
 //! What an upstream tells apart from any request: for the streams that clients
 //! hold open for it.
 //!
-//! News of one agent's upstream session goes to that agent alone; that the list
-//! of tools has changed concerns everybody, since there is one catalog.
+//! News of one agent's upstream session goes to that agent alone. That the list
+//! of tools has changed concerns everybody, since there is one catalog; the
+//! gateway says so itself, once what it shows is another list.
 
 use std::sync::Arc;
 
@@ -87,10 +88,18 @@ impl Desk {
         self.0.subscribe()
     }
 
-    /// Tells whoever listens.
+    /// Tells whoever listens for an agent.
     pub(super) fn tell(&self, agent: &Agent, topic: Topic, params: Option<Item<'_>>) {
+        self.send(Some(agent.clone()), topic, params);
+    }
+
+    /// Tells everybody that the list of tools is another one.
+    pub(super) fn tell_of_tools(&self) {
+        self.send(None, Topic::Tools, None);
+    }
+
+    fn send(&self, agent: Option<Agent>, topic: Topic, params: Option<Item<'_>>) {
         let body = relay::notification(topic.method(), params, None);
-        let agent = (topic != Topic::Tools).then(|| agent.clone());
         // Nobody may be listening.
         let _ = self.0.send(Arc::new(News { agent, topic, body }));
     }

@@ -9,6 +9,8 @@
 
 pub mod client;
 pub mod clock;
+pub mod door;
+pub mod stdio;
 pub mod tls;
 pub mod upstream;
 

@@ -51,6 +51,7 @@ struct Shared {
     tools: Mutex<Value>,
     effects: AtomicUsize,
     initializes: AtomicUsize,
+    greeting: Mutex<Duration>,
     seen: Mutex<Vec<(HeaderMap, Bytes)>>,
     told: Mutex<Vec<Value>>,
     about_task: Mutex<String>,
@@ -74,6 +75,7 @@ impl Upstream {
             tools: Mutex::new(json!([tool("pay"), tool("Pay"), tool("look")])),
             effects: AtomicUsize::new(0),
             initializes: AtomicUsize::new(0),
+            greeting: Mutex::default(),
             seen: Mutex::default(),
             told: Mutex::default(),
             about_task: Mutex::default(),
@@ -116,6 +118,11 @@ impl Upstream {
 
     pub fn initializes(&self) -> usize {
         self.shared.initializes.load(Ordering::SeqCst)
+    }
+
+    /// Takes this long to answer `initialize`.
+    pub fn greet_after(&self, time: Duration) {
+        *self.shared.greeting.lock().unwrap() = time;
     }
 
     /// Answers every question about a task with this raw JSON; as an error
@@ -216,6 +223,8 @@ async fn answer(
     match text("/method").as_deref() {
         Some("initialize") => {
             shared.initializes.fetch_add(1, Ordering::SeqCst);
+            let greeting = *shared.greeting.lock().unwrap();
+            tokio::time::sleep(greeting).await;
             let mut response = reply(json!({
                 "protocolVersion": text("/params/protocolVersion"),
                 "capabilities": *shared.capabilities.lock().unwrap(),

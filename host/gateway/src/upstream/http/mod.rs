@@ -1,6 +1,5 @@
 //! An upstream that speaks Streamable HTTP.
 
-mod asked;
 mod connect;
 mod listen;
 mod meter;
@@ -99,8 +98,19 @@ impl Inner {
         Ok(self.ready(agent, revision).await?.offer)
     }
 
-    /// Opens the agent's session where there is none.
-    pub(super) async fn prepare(&self, agent: &Agent, revision: Revision) -> Result<(), Reason> {
+    /// Opens the agent's session where there is none. With `prove` a connection
+    /// is opened first, which the next request takes, so that it is known
+    /// whether one comes about.
+    pub(super) async fn prepare(
+        &self,
+        agent: &Agent,
+        revision: Revision,
+        prove: bool,
+    ) -> Result<(), Reason> {
+        if prove {
+            let connection = self.connector.open().await?;
+            self.connector.keep(connection);
+        }
         self.ready(agent, revision).await.map(drop)
     }
 

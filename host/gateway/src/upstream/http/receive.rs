@@ -13,10 +13,10 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::Incoming;
 
 use super::Inner;
-use super::asked::Asked;
 use super::connect::Response;
 use super::session::Session;
 use crate::delivery::Line;
+use crate::upstream::asked::Asked;
 use crate::upstream::conversation::{Around, Step, step};
 use crate::upstream::{Read, Reason, Signals};
 
@@ -190,12 +190,10 @@ async fn events<T: Send>(body: Incoming, open: &Open<'_>, read: impl Read<T>) ->
                 match step(message, open.around()) {
                     Step::GoOn => {}
                     Step::Respond(body) => back = Some(body),
-                    Step::Asked(id, pending) => asked.add(id.raw(), pending),
-                    Step::Withdrawn(id) => {
-                        if let (Some(id), Some(line)) = (asked.withdraw(id.raw()), open.line) {
-                            line.withdraw(id);
-                        }
+                    Step::Asked(id, pending, line) => {
+                        asked.add(id.raw(), pending, line, std::future::pending());
                     }
+                    Step::Withdrawn(id) => asked.withdraw(id.raw()),
                     Step::Answer(answer) => {
                         let value = read.take().and_then(|read| read(answer));
                         let Some(value) = value else {

@@ -1,10 +1,12 @@
 //! An upstream that is a process of our own: one JSON message a line.
 //!
 //! Each agent has a process to itself, started at its first use and again
-//! after it ended. It is given a clean environment, and what it writes to its
-//! standard error goes to the log of the gateway.
+//! after it ended; `place` says when. It is given a clean environment, and what
+//! it writes to its standard error goes to the log of the gateway.
 
+mod place;
 mod process;
+mod waiting;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -16,9 +18,12 @@ use countersign_mcp::capability::Offer;
 use countersign_mcp::incoming;
 use countersign_mcp::{Revision, envelope};
 
+use self::place::Place;
 use self::process::Process;
+use super::breaker::Unready;
 use super::conversation::{Around, Step, step};
 use super::{Exchange, IDENTITY, Read, Reason, Request, Signals, Trace};
+use crate::config::Patience;
 
 /// What is started.
 #[derive(Clone)]
@@ -29,7 +34,7 @@ pub(super) struct Command {
     pub(super) folder: Option<PathBuf>,
 }
 
-type Slot = Arc<tokio::sync::Mutex<Option<Arc<Process>>>>;
+type Slot = Arc<tokio::sync::Mutex<Place>>;
 
 #[derive(Debug)]
 pub(super) struct Stdio {
@@ -37,6 +42,7 @@ pub(super) struct Stdio {
     command: Command,
     /// With which clients' capabilities an upstream is greeted, in JSON.
     capabilities: Vec<u8>,
+    patience: Patience,
     signals: Signals,
     processes: Mutex<HashMap<Agent, Slot>>,
 }
@@ -46,12 +52,14 @@ impl Stdio {
         server: ServerName,
         command: Command,
         capabilities: Vec<u8>,
+        patience: Patience,
         signals: Signals,
     ) -> Self {
         Self {
             server,
             command,
             capabilities,
+            patience,
             signals,
             processes: Mutex::default(),
         }
@@ -65,31 +73,40 @@ impl Stdio {
         Arc::clone(slots.entry(agent.clone()).or_default())
     }
 
+    /// Whether the agent's process runs; false while it is being started.
+    pub(super) fn runs(&self, agent: &Agent) -> bool {
+        let slot = self.slot(agent);
+        slot.try_lock().is_ok_and(|place| place.running().is_some())
+    }
+
     /// Starts the agent's process where there is none.
-    pub(super) async fn prepare(&self, agent: &Agent, revision: Revision) -> Result<(), Reason> {
+    pub(super) async fn prepare(&self, agent: &Agent, revision: Revision) -> Result<(), Unready> {
         self.ready(agent, revision).await.map(drop)
     }
 
     /// What the agent's process said that it offers.
     pub(super) async fn offer(&self, agent: &Agent, revision: Revision) -> Result<Offer, Reason> {
-        Ok(self.ready(agent, revision).await?.offer())
+        match self.ready(agent, revision).await {
+            Ok(process) => Ok(process.offer()),
+            Err(unready) => Err(unready.reason),
+        }
     }
 
     /// The agent's process, started and greeted where there is none.
-    async fn ready(&self, agent: &Agent, revision: Revision) -> Result<Arc<Process>, Reason> {
+    async fn ready(&self, agent: &Agent, revision: Revision) -> Result<Arc<Process>, Unready> {
         let slot = self.slot(agent);
-        let mut slot = slot.lock().await;
-        if let Some(process) = slot.as_ref().filter(|process| !process.has_ended()) {
-            return Ok(Arc::clone(process));
+        let mut place = slot.lock().await;
+        if let Some(process) = place.running() {
+            return Ok(process);
         }
-        let process = Process::start(&self.server, agent, &self.command, self.signals.clone())?;
+        place.may_start(&self.server, self.patience)?;
+        let starting = Process::start(&self.server, agent, &self.command, self.signals.clone())?;
         if revision.has_sessions() {
-            let offer = greet(&process, revision, &self.capabilities).await?;
-            process.offers(offer);
+            let offer = greet(starting.process(), revision, &self.capabilities).await?;
+            starting.process().offers(offer);
         }
         self.signals.greeted();
-        *slot = Some(Arc::clone(&process));
-        Ok(process)
+        Ok(place.take(starting.done()))
     }
 
     pub(super) async fn exchange<T: Send>(
@@ -102,9 +119,9 @@ impl Stdio {
     ) -> Exchange<T> {
         let process = match self.ready(agent, revision).await {
             Ok(process) => process,
-            Err(reason) => return Exchange::NotSent(reason),
+            Err(unready) => return Exchange::NotSent(unready.reason),
         };
-        let mut waiting = process.register();
+        let mut waiting = process.register(request.line.clone());
         let id = waiting.id();
         trace.set_id(id);
         let Some(body) = (request.body)(id) else {
@@ -152,7 +169,7 @@ impl Stdio {
     }
 
     pub(super) async fn tell(&self, agent: &Agent, body: Vec<u8>) {
-        let process = self.slot(agent).lock().await.clone();
+        let process = self.slot(agent).lock().await.running();
         if let Some(process) = process {
             let _ = process.write(body, None, &Trace::default()).await;
         }
@@ -167,7 +184,7 @@ impl Stdio {
             slots.drain().map(|(_, slot)| slot).collect()
         };
         for slot in slots {
-            if let Some(process) = slot.lock().await.take() {
+            if let Some(process) = slot.lock().await.running() {
                 process.end().await;
             }
         }
@@ -179,7 +196,7 @@ async fn greet(
     revision: Revision,
     capabilities: &[u8],
 ) -> Result<Offer, Reason> {
-    let mut waiting = process.register();
+    let mut waiting = process.register(None);
     let params = IDENTITY.greeting(revision, capabilities);
     let body = envelope::message(Some(waiting.id()), "initialize", Some(&params));
     process.write(body, None, &Trace::default()).await?;

@@ -1,9 +1,11 @@
-//! One running process, and who waits for which of its lines.
+//! One running process: what is written to it, and what it says.
+//!
+//! `waiting` knows who waits for which of its lines. What it asks goes to a
+//! client only where every request that is open is of that client's session:
+//! one stream for all of them does not say for whose it asks.
 
-use std::collections::HashMap;
 use std::process::Stdio;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use countersign_evidence::{Agent, ServerName};
@@ -14,16 +16,17 @@ use tokio::io::{
     AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, BufReader,
 };
 use tokio::process::{Child, ChildStdin};
-use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use super::Command;
+use super::waiting::{Desk, Waiting, Whose};
+use crate::delivery::Line;
+use crate::upstream::asked::Asked;
 use crate::upstream::conversation::{Around, Step, about, step};
 use crate::upstream::{Reason, Signals, Trace};
 
 /// One message, in bytes.
 const MOST_BYTES: u64 = 10_485_760;
-/// Lines that wait for one request: progress, and then the answer.
-const MOST_LINES: usize = 256;
 /// How long a process may take to end after its input was closed.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -31,19 +34,20 @@ const GRACE: Duration = Duration::from_secs(2);
 pub(super) struct Process {
     input: tokio::sync::Mutex<Option<ChildStdin>>,
     child: tokio::sync::Mutex<Child>,
-    waiting: Mutex<HashMap<u64, mpsc::Sender<Vec<u8>>>>,
-    last_id: AtomicU64,
-    ended: AtomicBool,
+    desk: Desk,
+    started: Instant,
+    /// When it was found to have ended.
+    ended: OnceLock<Instant>,
     server: ServerName,
     agent: Agent,
     offer: OnceLock<Offer>,
 }
 
-/// One request's place in the id map; gives it back when dropped.
-pub(super) struct Waiting {
+/// A process that was started and is not greeted yet; ended where that comes to
+/// nothing, so that none is left behind.
+pub(super) struct Starting {
     process: Arc<Process>,
-    id: u64,
-    lines: mpsc::Receiver<Vec<u8>>,
+    done: bool,
 }
 
 impl Process {
@@ -53,7 +57,7 @@ impl Process {
         agent: &Agent,
         command: &Command,
         signals: Signals,
-    ) -> Result<Arc<Self>, Reason> {
+    ) -> Result<Starting, Reason> {
         let mut starting = tokio::process::Command::new(&command.program);
         starting
             .args(&command.arguments)
@@ -78,16 +82,19 @@ impl Process {
         let process = Arc::new(Self {
             input: tokio::sync::Mutex::new(Some(input)),
             child: tokio::sync::Mutex::new(child),
-            waiting: Mutex::default(),
-            last_id: AtomicU64::new(0),
-            ended: AtomicBool::new(false),
+            desk: Desk::default(),
+            started: Instant::now(),
+            ended: OnceLock::new(),
             server: server.clone(),
             agent: agent.clone(),
             offer: OnceLock::new(),
         });
         tokio::spawn(log(server.clone(), errors));
         tokio::spawn(listen(Arc::clone(&process), output, signals));
-        Ok(process)
+        Ok(Starting {
+            process,
+            done: false,
+        })
     }
 
     /// Keeps what it said that it offers.
@@ -101,29 +108,27 @@ impl Process {
     }
 
     pub(super) fn has_ended(&self) -> bool {
-        self.ended.load(Ordering::SeqCst)
+        self.ended.get().is_some()
     }
 
-    /// Mints an id and waits under it.
-    pub(super) fn register(self: &Arc<Self>) -> Waiting {
-        let id = self.last_id.fetch_add(1, Ordering::SeqCst) + 1;
-        let (sender, lines) = mpsc::channel(MOST_LINES);
-        self.waiting
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(id, sender);
+    /// How long it lived, and when it ended; none while it runs.
+    pub(super) fn life(&self) -> Option<(Duration, Instant)> {
+        let ended = *self.ended.get()?;
+        Some((ended.saturating_duration_since(self.started), ended))
+    }
+
+    /// Mints an id and waits under it, for the client on `line`.
+    pub(super) fn register(self: &Arc<Self>, line: Option<Line>) -> Waiting {
+        let waiting = Waiting::new(Arc::clone(self), line);
         if self.has_ended() {
             // Whoever ended the process may have looked before this was there.
-            self.waiting
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .clear();
+            self.desk.clear();
         }
-        Waiting {
-            process: Arc::clone(self),
-            id,
-            lines,
-        }
+        waiting
+    }
+
+    pub(super) fn desk(&self) -> &Desk {
+        &self.desk
     }
 
     /// Writes one message and its line end, whole.
@@ -173,93 +178,116 @@ impl Process {
         let Ok(Some(id)) = about(&line) else {
             return;
         };
-        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        match waiting.get(&id) {
-            // A full channel loses progress, and in the end the answer: then
-            // the upstream said more than anyone reads.
-            Some(sender) => drop(sender.try_send(line)),
-            None => tracing::warn!(server = %self.server, "an answer that nobody waits for"),
+        if !self.desk.give(id, line) {
+            tracing::warn!(server = %self.server, "an answer that nobody waits for");
         }
     }
 }
 
-impl Waiting {
-    pub(super) fn id(&self) -> u64 {
-        self.id
+impl Starting {
+    pub(super) fn process(&self) -> &Arc<Process> {
+        &self.process
     }
 
-    /// The next line for this request; none once the process has ended.
-    pub(super) async fn next(&mut self) -> Option<Vec<u8>> {
-        self.lines.recv().await
+    /// It was greeted.
+    pub(super) fn done(mut self) -> Arc<Process> {
+        self.done = true;
+        Arc::clone(&self.process)
     }
 }
 
-impl Drop for Waiting {
+impl Drop for Starting {
     fn drop(&mut self) {
-        let mut waiting = self
-            .process
-            .waiting
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        waiting.remove(&self.id);
+        if !self.done {
+            let process = Arc::clone(&self.process);
+            tokio::spawn(async move { process.end().await });
+        }
     }
 }
 
 /// Reads lines until the process closes its output or breaks the rules.
 async fn listen(process: Arc<Process>, output: impl AsyncRead + Unpin, signals: Signals) {
     let mut output = BufReader::new(output);
+    let mut asked = Asked::default();
+    let mut line = Vec::new();
     loop {
-        let mut line = Vec::new();
-        let read = (&mut output)
-            .take(MOST_BYTES + 2)
-            .read_until(b'\n', &mut line)
-            .await;
+        // What was read of a line stays in it when an answer comes in between.
+        let room = (MOST_BYTES + 2).saturating_sub(line.len() as u64);
+        let mut rest = (&mut output).take(room);
+        let read = tokio::select! {
+            biased;
+            read = rest.read_until(b'\n', &mut line) => read,
+            answer = asked.next() => {
+                let _ = process.write(answer, None, &Trace::default()).await;
+                continue;
+            }
+        };
         if !matches!(read, Ok(1..)) || line.pop_if(|byte| *byte == b'\n').is_none() {
             break;
         }
-        if line.iter().all(u8::is_ascii_whitespace) {
-            continue;
-        }
-        let back = {
-            let Ok(document) = incoming::read(&line) else {
-                // Programs write to the wrong stream; an answer among such
-                // lines is missed, and its call ends without one.
-                tracing::warn!(server = %process.server, "a line that cannot be read; dropped");
-                continue;
-            };
-            let around = Around {
-                agent: &process.agent,
-                ours: None,
-                line: None,
-                signals: &signals,
-            };
-            match incoming::message(&document) {
-                Ok(incoming::Incoming::Reply { .. }) => None,
-                // It is about one request, whose waiting side reads it.
-                Ok(incoming::Incoming::Notification { .. })
-                    if matches!(about(&line), Ok(Some(_))) =>
-                {
-                    None
-                }
-                Ok(message) => match step(message, around) {
-                    Step::Respond(back) => Some(back),
-                    _ => None,
-                },
-                Err(_) => None,
-            }
-        };
-        match back {
-            Some(back) => drop(process.write(back, None, &Trace::default()).await),
-            None => process.route(line),
+        let line = std::mem::take(&mut line);
+        if !line.iter().all(u8::is_ascii_whitespace)
+            && let Some(back) = process.hear(line, &signals, &mut asked)
+        {
+            let _ = process.write(back, None, &Trace::default()).await;
         }
     }
-    process.ended.store(true, Ordering::SeqCst);
-    process
-        .waiting
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .clear();
+    let _ = process.ended.set(Instant::now());
+    process.desk.clear();
     process.end().await;
+}
+
+impl Process {
+    /// What goes back to one line at once; whoever waits for it is given it.
+    fn hear(&self, line: Vec<u8>, signals: &Signals, asked: &mut Asked) -> Option<Vec<u8>> {
+        let Ok(document) = incoming::read(&line) else {
+            // Programs write to the wrong stream; an answer among such lines is
+            // missed, and its call ends without one.
+            tracing::warn!(server = %self.server, "a line that cannot be read; dropped");
+            return None;
+        };
+        let message = incoming::message(&document).ok()?;
+        let mut whose = None;
+        match &message {
+            incoming::Incoming::Reply { .. } => {
+                drop(document);
+                self.route(line);
+                return None;
+            }
+            // It is about one request, whose waiting side reads it.
+            incoming::Incoming::Notification { .. } if matches!(about(&line), Ok(Some(_))) => {
+                drop(document);
+                self.route(line);
+                return None;
+            }
+            incoming::Incoming::Request { .. } => whose = self.desk.whose(),
+            incoming::Incoming::Notification { .. } => {}
+        }
+        let around = Around {
+            agent: &self.agent,
+            ours: None,
+            line: whose.as_ref().map(Whose::line),
+            signals,
+        };
+        match step(message, around) {
+            Step::Respond(back) => Some(back),
+            Step::Asked(id, pending, line) => {
+                let ended = whose.map(Whose::ended);
+                asked.add(id.raw(), pending, line, async move {
+                    match ended {
+                        Some(ended) => ended.await,
+                        None => std::future::pending().await,
+                    }
+                });
+                None
+            }
+            Step::Withdrawn(id) => {
+                asked.withdraw(id.raw());
+                None
+            }
+            Step::Answer(_) | Step::GoOn => None,
+        }
+    }
 }
 
 /// What a server writes to its standard error, line by line.

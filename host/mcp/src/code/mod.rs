@@ -3,14 +3,18 @@
 //! The text is the contract; each has a page `docs/errors/<code>.md`. Numbers
 //! lie outside −32768..−32000, which JSON-RPC reserves, except where MCP itself
 //! prescribes one. Codes of a profile's refusals are those of
-//! [`countersign_canon::Code`].
+//! [`countersign_canon::Code`]. `number` has the numbers, `status` the HTTP
+//! status under which each travels, `message` what a caller is told beside it.
+
+mod message;
+mod number;
+mod status;
 
 use std::fmt;
 
 use countersign_canon::{Classification, Code as Admission};
-use http::StatusCode;
 
-use crate::Revision;
+pub use status::{called_status, passed_status};
 
 /// Why a request was not answered with an upstream's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -230,224 +234,10 @@ impl ErrorCode {
         }
     }
 
-    /// The JSON-RPC number. Those of ours lie in −31999..−31000.
-    #[must_use]
-    pub const fn number(self) -> i32 {
-        match self {
-            // As MCP 2026-07-28 and JSON-RPC prescribe.
-            Self::HeaderMismatch => -32020,
-            Self::UnsupportedVersion => -32022,
-            Self::MissingMeta => -32602,
-            Self::MethodNotSupported => -32601,
-
-            // A discriminant of a field-less enum: 0 to 9.
-            Self::NotAdmitted(code) => -31000 - code as i32,
-
-            Self::Framing => -31112,
-            Self::Unauthenticated => -31020,
-            Self::HostNotAllowed => -31021,
-            Self::OriginNotAllowed => -31022,
-            Self::UnknownServer => -31023,
-            Self::MethodNotAllowed => -31024,
-            Self::NotAcceptable => -31025,
-            Self::UnsupportedMediaType => -31026,
-            Self::BodyUnreadable => -31027,
-            Self::RateLimited => -31028,
-            Self::ShuttingDown => -31029,
-            Self::SessionRequired => -31033,
-            Self::UnknownSession => -31034,
-            Self::DuplicateId => -31035,
-            Self::UnsolicitedReply => -31037,
-
-            Self::ExecutionIdRequired => -31050,
-            Self::UnknownTool => -31051,
-            Self::PolicyDenied => -31052,
-            Self::InFlight => -31053,
-            Self::Replay => -31054,
-            Self::Blocked => -31055,
-            Self::Collision => -31056,
-            Self::Incomparable => -31057,
-            Self::ContinuationMismatch => -31058,
-            Self::RoundReplay => -31059,
-            Self::RoundLimit => -31060,
-            Self::UnknownState => -31061,
-            Self::ToolNotApproved => -31062,
-            Self::CatalogDrift => -31063,
-            Self::ArgumentsInvalid => -31064,
-            Self::Overloaded => -31070,
-            Self::ExecutionQuota => -31071,
-            Self::LedgerUnavailable => -31072,
-            Self::LedgerRolledBack => -31073,
-            Self::EntryTooLong => -31075,
-            Self::ProfileFault => -31074,
-            Self::ExecutionUnknown => -31076,
-            Self::AnswerNotRetained => -31077,
-            Self::TaskUnknown => -31078,
-            Self::TaskUnanswered => -31079,
-            Self::RequestUnanswered => -31083,
-            Self::UpstreamUnavailable => -31080,
-            Self::OutcomeUnknown => -31081,
-            Self::SettlementFailed => -31082,
-            Self::Internal => -31090,
-
-            Self::AuthorizationMalformed => -31100,
-            Self::TokenInvalid => -31101,
-            Self::TokenExpired => -31102,
-            Self::TokenNotYetValid => -31103,
-            Self::TokenAudience => -31104,
-            Self::TokenScope => -31105,
-            Self::ProofRequired => -31106,
-            Self::ProofInvalid => -31107,
-            Self::ProofReplayed => -31108,
-            Self::ProofNonce => -31109,
-            Self::ClientCertificate => -31110,
-            Self::IssuerUnavailable => -31111,
-        }
-    }
-
     /// The code of that text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         Self::all().find(|code| code.as_str() == text)
-    }
-
-    /// The HTTP status under which it travels. After admission that is 200,
-    /// except where MCP prescribes another: a 404, 429 or 503 would make
-    /// clients initialize again or send again.
-    #[must_use]
-    pub const fn status(self, revision: Revision) -> StatusCode {
-        match self {
-            // Well-formed requests, whose ids are known: answered in band.
-            Self::NotAdmitted(
-                Admission::Params | Admission::Correlation | Admission::Number | Admission::Value,
-            ) => StatusCode::OK,
-            Self::NotAdmitted(_)
-            | Self::Framing
-            | Self::BodyUnreadable
-            | Self::HeaderMismatch
-            | Self::UnsupportedVersion
-            | Self::MissingMeta
-            | Self::SessionRequired
-            | Self::UnsolicitedReply => StatusCode::BAD_REQUEST,
-            Self::AuthorizationMalformed => StatusCode::BAD_REQUEST,
-            Self::Unauthenticated
-            | Self::TokenInvalid
-            | Self::TokenExpired
-            | Self::TokenNotYetValid
-            | Self::TokenAudience
-            | Self::ProofRequired
-            | Self::ProofInvalid
-            | Self::ProofReplayed
-            | Self::ProofNonce
-            | Self::ClientCertificate => StatusCode::UNAUTHORIZED,
-            Self::HostNotAllowed | Self::OriginNotAllowed | Self::TokenScope => {
-                StatusCode::FORBIDDEN
-            }
-            Self::IssuerUnavailable => StatusCode::SERVICE_UNAVAILABLE,
-            Self::UnknownServer | Self::UnknownSession => StatusCode::NOT_FOUND,
-            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-            Self::NotAcceptable => StatusCode::NOT_ACCEPTABLE,
-            Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            Self::RateLimited => StatusCode::TOO_MANY_REQUESTS,
-            Self::ShuttingDown => StatusCode::SERVICE_UNAVAILABLE,
-            Self::MethodNotSupported if !revision.has_sessions() => StatusCode::NOT_FOUND,
-            _ => StatusCode::OK,
-        }
-    }
-
-    /// One sentence for the caller, without a full stop; it says nothing that
-    /// is internal to the gateway.
-    #[must_use]
-    pub const fn message(self) -> &'static str {
-        match self {
-            Self::NotAdmitted(_) => "the message is not admitted",
-            Self::Unauthenticated => "no credential that names an agent",
-            Self::AuthorizationMalformed => "the credential must be given once, in its header",
-            Self::TokenInvalid => "the token is none that a trusted issuer signed",
-            Self::TokenExpired => "the token has expired",
-            Self::TokenNotYetValid => "the token is not valid yet",
-            Self::TokenAudience => "the token was issued for another audience",
-            Self::TokenScope => "the token lacks a scope that this resource needs",
-            Self::ProofRequired => "the token is bound to a key, and its possession was not proved",
-            Self::ProofInvalid => "the proof of possession does not hold for this request",
-            Self::ProofReplayed => "the proof of possession was used before",
-            Self::ProofNonce => {
-                "the proof of possession needs the nonce that comes with this answer"
-            }
-            Self::ClientCertificate => {
-                "the client certificate names no workload of this trust domain"
-            }
-            Self::IssuerUnavailable => "the issuer's keys are not at hand",
-            Self::HostNotAllowed => "the `Host` header is not allowed",
-            Self::OriginNotAllowed => "the `Origin` header is not allowed",
-            Self::UnknownServer => "no server is configured under this path",
-            Self::MethodNotAllowed => "the HTTP method is not part of this revision's transport",
-            Self::NotAcceptable => "`Accept` allows neither JSON nor an event stream",
-            Self::UnsupportedMediaType => "the body must be unencoded `application/json` in UTF-8",
-            Self::Framing => "where the body ends depends on who reads it",
-            Self::BodyUnreadable => "the body broke off or came too slowly",
-            Self::RateLimited => "too many requests",
-            Self::ShuttingDown => "the gateway is shutting down",
-            Self::HeaderMismatch => "a header contradicts the message or the session",
-            Self::UnsupportedVersion => "unsupported protocol version",
-            Self::MissingMeta => "`_meta` lacks what this protocol version requires",
-            Self::SessionRequired => "this request needs a session",
-            Self::UnknownSession => "no such session",
-            Self::DuplicateId => "a request with this id is in flight in this session",
-            Self::MethodNotSupported => "method not supported",
-            Self::UnsolicitedReply => "a reply to nothing that was asked",
-            Self::ExecutionIdRequired => "this call needs an `execution_id`",
-            Self::UnknownTool => "the server offers no such tool",
-            Self::ToolNotApproved => "nobody approved this tool",
-            Self::CatalogDrift => "the tool is not what was approved any more",
-            Self::ArgumentsInvalid => "the arguments do not fit the tool's input schema",
-            Self::PolicyDenied => "policy does not permit this call",
-            Self::InFlight => "the execution is still open",
-            Self::Replay => "the execution is settled and is not run again",
-            Self::Blocked => "the execution is blocked until an operator resolves it",
-            Self::Collision => "the `execution_id` belongs to another call",
-            Self::Incomparable => "the `execution_id` was recorded under another profile",
-            Self::ContinuationMismatch => "the continuation answers no round that was asked",
-            Self::RoundReplay => "this round was asked before",
-            Self::RoundLimit => "the execution has had as many rounds as it may have",
-            Self::UnknownState => "the state was not issued to this agent",
-            Self::Overloaded => "too many calls at once",
-            Self::ExecutionQuota => "the agent has too many executions on record",
-            Self::LedgerUnavailable => "the ledger is unavailable, and nothing was sent",
-            Self::LedgerRolledBack => "the ledger was rolled back, and nothing is admitted",
-            Self::EntryTooLong => "what would be recorded is too long, and nothing was sent",
-            Self::ProfileFault => "the profile failed on this message",
-            Self::ExecutionUnknown => "no execution of this agent has this name",
-            Self::AnswerNotRetained => "the answer is not kept, or not any more",
-            Self::TaskUnknown => "no task of this agent has this id",
-            Self::TaskUnanswered => "the server did not answer about the task",
-            Self::RequestUnanswered => "the server did not answer this request",
-            Self::UpstreamUnavailable => "the server is unavailable, and the call was not sent",
-            Self::OutcomeUnknown => "the call may have run, and no authoritative answer came",
-            Self::SettlementFailed => "the call was answered, and the outcome is not recorded yet",
-            Self::Internal => "internal fault",
-        }
-    }
-}
-
-/// The HTTP status under which an upstream's own error travels: 200, except
-/// where 2026-07-28 prescribes another for its number.
-#[must_use]
-pub const fn passed_status(revision: Revision, number: Option<i64>) -> StatusCode {
-    match number {
-        Some(-32601) if !revision.has_sessions() => StatusCode::NOT_FOUND,
-        Some(-32021) if !revision.has_sessions() => StatusCode::BAD_REQUEST,
-        _ => StatusCode::OK,
-    }
-}
-
-/// The same for an upstream's error in answer to a call: never 404, since it was
-/// a call, and clients of older habits send again after one.
-#[must_use]
-pub const fn called_status(revision: Revision, number: Option<i64>) -> StatusCode {
-    match number {
-        Some(-32021) if !revision.has_sessions() => StatusCode::BAD_REQUEST,
-        _ => StatusCode::OK,
     }
 }
 

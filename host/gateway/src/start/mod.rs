@@ -6,130 +6,50 @@
 //!    recovers what an earlier start left; entries say what started.
 //! 3. **prepare**: the operator's socket, the background tasks.
 //! 4. **run**, until it is told to stop; see `shutdown` for the way down.
+//!
+//! `chores` is what is done from time to time meanwhile, `error` why nothing ran.
+
+mod chores;
+mod error;
 
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
-use countersign_engine::{CacheSettings, Engine, EngineError, Profiles, Settings};
+use countersign_engine::{CacheSettings, Engine, Profiles, Settings};
 use countersign_evidence::key::{SigningKey, VerifyingKey};
-use countersign_evidence::keyfile::{self, KeyFileError};
+use countersign_evidence::keyfile;
 use countersign_evidence::{Draft, LogId};
 use countersign_ledger::{AnswerBounds, Epochs, InForce, Ledger, LedgerError};
-use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use crate::answers::{Answers, AnswersKeyError};
+use crate::answers::Answers;
 use crate::archive::Archive;
 use crate::catalog::Catalog;
 use crate::catalog::approved::{Approved, ApprovedError};
 use crate::config::{self, Config, KeyFrom};
-use crate::environment::{Environment, NoRandomness, hex};
+use crate::environment::{Environment, hex};
 use crate::export::Source;
-use crate::fetch::FetchError;
 use crate::front::listener::{self, Bounds};
-use crate::front::tasks::{self, Observed};
+use crate::front::tasks::Observed;
 use crate::front::{Allowed, router};
-use crate::identity::{Identities, IdentityError};
+use crate::identity::Identities;
 use crate::limits::Limits;
 use crate::operator;
 use crate::reload::{self, InForceNow, ReloadError};
-use crate::rotation::{self, RotationError};
+use crate::rotation;
 use crate::session::Sessions;
 use crate::shutdown::Running;
 use crate::state::{Basis, Decisions, Gateway, Server, Sources, in_force};
-use crate::store::{self, StoreError};
+use crate::store;
 use crate::suppressed::Suppressed;
 use crate::telemetry::{self, Telemetry};
-use crate::tls::{self, TlsError};
+use crate::tls;
 use crate::upstream::Upstream;
-
-/// How often counted attempts are written.
-const SUPPRESSED_EVERY: Duration = Duration::from_secs(10);
-/// How often tasks are looked for whose time is up.
-const TASKS_EVERY: Duration = Duration::from_secs(1);
-/// How often the certificate is looked at.
-const CERTIFICATE_EVERY: Duration = Duration::from_secs(1);
-
-/// Why a gateway did not start.
-#[derive(Debug, Error)]
-pub enum StartError {
-    /// The engine cannot run here.
-    #[error(transparent)]
-    Engine(#[from] EngineError),
-    /// A profile does not load.
-    #[error(transparent)]
-    Profile(Box<countersign_engine::LoadError>),
-    /// The default profile is none of those that are loaded.
-    #[error("the profile `{0}` is neither built in nor configured")]
-    DefaultProfile(String),
-    /// The policies or the approvals do not hold.
-    #[error(transparent)]
-    Basis(#[from] ReloadError),
-    /// Agents cannot be told apart.
-    #[error(transparent)]
-    Identity(#[from] IdentityError),
-    /// TLS cannot be offered to agents.
-    #[error(transparent)]
-    Front(#[from] TlsError),
-    /// The address cannot be listened on.
-    #[error("cannot listen on {address}: {source}")]
-    Listen {
-        /// The address.
-        address: SocketAddr,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// The signing key cannot be used.
-    #[error("the key `{}`: {source}", path.display())]
-    Key {
-        /// The file.
-        path: std::path::PathBuf,
-        /// Why.
-        source: KeyFileError,
-    },
-    /// The signing key cannot be read, or is being replaced.
-    #[error(transparent)]
-    Rotation(#[from] RotationError),
-    /// The ledger cannot be opened.
-    #[error(transparent)]
-    Ledger(#[from] StoreError),
-    /// The first entries cannot be written.
-    #[error("the ledger takes no entries: {0}")]
-    Entries(#[from] LedgerError),
-    /// The archive cannot be written.
-    #[error("the archive cannot be written: {0}")]
-    Archive(#[source] std::io::Error),
-    /// The key that seals answers cannot be used.
-    #[error("the key `{}`: {source}", path.display())]
-    AnswersKey {
-        /// The file.
-        path: std::path::PathBuf,
-        /// Why.
-        source: AnswersKeyError,
-    },
-    /// The collector of traces cannot be reached as it is configured.
-    #[error("`telemetry.traces_url`: {0}")]
-    Traces(#[from] FetchError),
-    /// TLS cannot be set up.
-    #[error("TLS cannot be set up: {0}")]
-    Tls(#[from] rustls::Error),
-    /// The operator's socket cannot be made.
-    #[error("{0}")]
-    Operator(String),
-    /// There is no randomness.
-    #[error(transparent)]
-    Randomness(#[from] NoRandomness),
-}
-
-impl From<countersign_engine::LoadError> for StartError {
-    fn from(error: countersign_engine::LoadError) -> Self {
-        Self::Profile(Box::new(error))
-    }
-}
+use chores::chores;
+pub use error::StartError;
 
 /// How a gateway came to rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -478,51 +398,4 @@ async fn first_entries(
         (_, epochs) = ledger.append(draft, in_force).await?;
     }
     Ok(epochs)
-}
-
-/// How often it is looked whether a server is due to be asked for its tools, at
-/// most.
-const CATALOGS_EVERY: Duration = Duration::from_secs(1);
-
-/// Ends a task with whoever waits for it.
-struct AbortOnDrop(tokio::task::JoinHandle<()>);
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
-/// Asks servers for their tools when that is due; apart, since a server may
-/// take its time.
-async fn poll_catalogs(gateway: Arc<Gateway>) {
-    let every = gateway.sources.catalog.poll.min(CATALOGS_EVERY);
-    let mut due = tokio::time::interval(every);
-    due.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    loop {
-        due.tick().await;
-        gateway.poll_catalogs().await;
-    }
-}
-
-/// What is done from time to time.
-async fn chores(gateway: Arc<Gateway>, front: Option<Arc<tls::Front>>) {
-    let mut suppressed = tokio::time::interval(SUPPRESSED_EVERY);
-    let mut certificate = tokio::time::interval(CERTIFICATE_EVERY);
-    let mut overdue = tokio::time::interval(TASKS_EVERY);
-    let catalogs = tokio::spawn(poll_catalogs(Arc::clone(&gateway)));
-    let _ends = AbortOnDrop(catalogs);
-    loop {
-        tokio::select! {
-            _ = suppressed.tick() => {
-                gateway.suppressed.write(&gateway.ledger, gateway.environment.now()).await;
-            }
-            _ = overdue.tick() => tasks::end_overdue(&gateway).await,
-            _ = certificate.tick() => {
-                if let Some(front) = &front {
-                    front.refresh();
-                }
-            }
-        }
-    }
 }

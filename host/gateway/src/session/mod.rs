@@ -1,0 +1,170 @@
+//! Sessions of clients, for the revisions that have them.
+//!
+//! A session belongs to the agent that opened it: to anybody else it does not
+//! exist. What the client holds is a secret; evidence has another name for it.
+//! `table` has all that are open, `claim` the ids of a session's requests in
+//! flight, `pending` what its server asks of its client.
+
+mod claim;
+mod pending;
+mod table;
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::AtomicU64;
+use std::sync::{Mutex, PoisonError};
+
+use countersign_canon::Id;
+use countersign_evidence::{Agent, ServerName, SessionId};
+use countersign_mcp::Revision;
+use tokio::sync::{oneshot, watch};
+
+pub(crate) use claim::Claim;
+pub(crate) use pending::{Answer, Pending};
+pub(crate) use table::Sessions;
+
+/// Resources that one session may be subscribed to.
+const MOST_SUBSCRIBED: usize = 1_024;
+
+/// One client's session with one server.
+#[derive(Debug)]
+pub(crate) struct Session {
+    /// Its name in evidence.
+    pub(crate) id: SessionId,
+    /// The revision that `initialize` settled.
+    pub(crate) revision: Revision,
+    /// The canonical client context.
+    pub(crate) context: Vec<u8>,
+    agent: Agent,
+    server: ServerName,
+    /// The ids of requests in flight, each with what tells it of a cancel.
+    in_flight: Mutex<HashMap<Id, watch::Sender<bool>>>,
+    /// When it was used last, counted in uses of all sessions.
+    used: AtomicU64,
+    /// Requests of the server that the client has not answered yet.
+    asked: Mutex<HashMap<u64, oneshot::Sender<Answer>>>,
+    last_asked: AtomicU64,
+    /// Resources whose changes the client wants to hear of.
+    subscribed: Mutex<BTreeSet<String>>,
+    /// Which of the client's own streams is the present one; 0 once the session
+    /// has ended.
+    stream: watch::Sender<u64>,
+}
+
+impl Session {
+    /// A session without requests.
+    #[must_use]
+    pub(crate) fn new(
+        id: SessionId,
+        agent: Agent,
+        server: ServerName,
+        revision: Revision,
+        context: Vec<u8>,
+    ) -> Self {
+        Self {
+            id,
+            revision,
+            context,
+            agent,
+            server,
+            in_flight: Mutex::default(),
+            used: AtomicU64::new(0),
+            asked: Mutex::default(),
+            last_asked: AtomicU64::new(0),
+            subscribed: Mutex::default(),
+            stream: watch::Sender::new(1),
+        }
+    }
+
+    /// Whose it is.
+    #[must_use]
+    pub(crate) fn agent(&self) -> &Agent {
+        &self.agent
+    }
+
+    /// Ends what belongs to it.
+    fn end(&self) {
+        self.stream.send_replace(0);
+        self.asked
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
+    }
+
+    /// Takes over the session's own stream: the number of this one, and what
+    /// tells it that another has come, or that the session has ended.
+    #[must_use]
+    pub(crate) fn take_stream(&self) -> (u64, watch::Receiver<u64>) {
+        let mut mine = 0;
+        self.stream.send_modify(|number| {
+            if *number > 0 {
+                *number += 1;
+            }
+            mine = *number;
+        });
+        (mine, self.stream.subscribe())
+    }
+
+    /// Subscribes to a resource, or ends that; false where there are too many.
+    pub(crate) fn subscribe(&self, uri: &str, wanted: bool) -> bool {
+        let mut subscribed = self
+            .subscribed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if !wanted {
+            subscribed.remove(uri);
+            return true;
+        }
+        let room = subscribed.contains(uri) || subscribed.len() < MOST_SUBSCRIBED;
+        if room {
+            subscribed.insert(uri.to_owned());
+        }
+        room
+    }
+
+    /// Whether changes of a resource are for it: of one that it is subscribed
+    /// to, or of a part of one.
+    #[must_use]
+    pub(crate) fn wants(&self, uri: &str) -> bool {
+        let subscribed = self
+            .subscribed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        subscribed
+            .iter()
+            .any(|wanted| uri.starts_with(wanted.as_str()))
+    }
+
+    fn is_idle(&self) -> bool {
+        self.in_flight
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A session without requests, of that agent with the server `x`.
+    pub(super) fn session(number: u8, subject: &str) -> Session {
+        let agent = Agent {
+            method: "token".into(),
+            issuer: String::new(),
+            subject: subject.into(),
+        };
+        let id = SessionId::from_random([number; 16]);
+        let server = "x".parse().unwrap();
+        Session::new(id, agent, server, Revision::R2025_11_25, b"{}".to_vec())
+    }
+
+    #[test]
+    fn a_new_stream_takes_over_and_none_opens_once_the_session_has_ended() {
+        let session = session(0, "a");
+        let (first, told) = session.take_stream();
+        let (second, _) = session.take_stream();
+        assert!(first > 0 && second > first && *told.borrow() == second);
+        session.end();
+        assert_eq!(session.take_stream().0, 0);
+    }
+}

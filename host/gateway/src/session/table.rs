@@ -1,0 +1,141 @@
+//! All sessions that are open, by what their clients hold.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use countersign_evidence::{Agent, ServerName};
+
+use super::Session;
+
+/// All sessions that are open.
+#[derive(Debug)]
+pub(crate) struct Sessions {
+    most: usize,
+    uses: AtomicU64,
+    open: Mutex<HashMap<String, Arc<Session>>>,
+}
+
+impl Sessions {
+    /// How many are open.
+    pub(crate) fn count(&self) -> usize {
+        self.open
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .len()
+    }
+
+    /// No sessions yet, and at most `most`.
+    #[must_use]
+    pub(crate) fn new(most: usize) -> Self {
+        Self {
+            most,
+            uses: AtomicU64::new(0),
+            open: Mutex::default(),
+        }
+    }
+
+    /// Opens a session under a secret that nobody can guess. Where there are as
+    /// many as there may be, the one that was idle longest ends, since clients
+    /// go away without saying so; false where none is idle.
+    pub(crate) fn open(&self, secret: &str, session: Session) -> bool {
+        self.touch(&session);
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if open.len() >= self.most {
+            let idle = open
+                .iter()
+                .filter(|(_, session)| session.is_idle())
+                .min_by_key(|(_, session)| session.used.load(Ordering::Relaxed))
+                .map(|(secret, _)| secret.clone());
+            let Some(idle) = idle else { return false };
+            if let Some(ended) = open.remove(&idle) {
+                ended.end();
+            }
+        }
+        open.insert(secret.to_owned(), Arc::new(session));
+        true
+    }
+
+    fn touch(&self, session: &Session) {
+        let use_number = self.uses.fetch_add(1, Ordering::Relaxed);
+        session.used.store(use_number, Ordering::Relaxed);
+    }
+
+    /// The session that `secret` names, if it is this agent's with this server.
+    #[must_use]
+    pub(crate) fn find(
+        &self,
+        secret: &str,
+        agent: &Agent,
+        server: &ServerName,
+    ) -> Option<Arc<Session>> {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let session = open.get(secret)?;
+        if session.agent != *agent || session.server != *server {
+            return None;
+        }
+        self.touch(session);
+        Some(Arc::clone(session))
+    }
+
+    /// Ends a session; false where there is none for this agent.
+    pub(crate) fn end(&self, secret: &str, agent: &Agent, server: &ServerName) -> bool {
+        if self.find(secret, agent, server).is_none() {
+            return false;
+        }
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let ended = open.remove(secret);
+        if let Some(session) = &ended {
+            session.end();
+        }
+        ended.is_some()
+    }
+
+    /// Whether another session of that session's agent, with the same server,
+    /// is subscribed to a resource: they share the upstream's session.
+    #[must_use]
+    pub(crate) fn others_want(&self, session: &Session, uri: &str) -> bool {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.values().any(|other| {
+            other.id != session.id
+                && other.agent == session.agent
+                && other.server == session.server
+                && other.wants(uri)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use countersign_canon::Id;
+
+    use super::super::tests::session;
+    use super::*;
+
+    #[test]
+    fn a_session_exists_for_its_agent_and_server_alone_until_it_ends() {
+        let sessions = Sessions::new(1);
+        let (x, y): (ServerName, ServerName) = ("x".parse().unwrap(), "y".parse().unwrap());
+        let session = || session(0, "a");
+        let a = session().agent().clone();
+        let b = super::super::tests::session(0, "b").agent().clone();
+        assert!(sessions.open("r", session()));
+        assert!(
+            sessions.open("s", session()),
+            "the one that is idle makes room"
+        );
+        assert!(sessions.find("r", &a, &x).is_none());
+        let busy = sessions.find("s", &a, &x).unwrap().claim(&Id::Number(1));
+        assert!(
+            !sessions.open("t", session()),
+            "one with a request does not"
+        );
+        drop(busy);
+        assert!(sessions.find("s", &a, &x).is_some());
+        assert!(sessions.find("s", &b, &x).is_none());
+        assert!(sessions.find("s", &a, &y).is_none());
+        assert!(!sessions.end("s", &b, &x));
+        assert!(sessions.end("s", &a, &x));
+        assert!(sessions.find("s", &a, &x).is_none());
+    }
+}

@@ -1,0 +1,61 @@
+//! What is done from time to time while a gateway runs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::front::tasks;
+use crate::state::Gateway;
+use crate::tls;
+
+/// How often counted attempts are written.
+const SUPPRESSED_EVERY: Duration = Duration::from_secs(10);
+/// How often tasks are looked for whose time is up.
+const TASKS_EVERY: Duration = Duration::from_secs(1);
+/// How often the certificate is looked at.
+const CERTIFICATE_EVERY: Duration = Duration::from_secs(1);
+/// How often it is looked whether a server is due to be asked for its tools, at
+/// most.
+const CATALOGS_EVERY: Duration = Duration::from_secs(1);
+
+/// Ends a task with whoever waits for it.
+struct AbortOnDrop(tokio::task::JoinHandle<()>);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Asks servers for their tools when that is due; apart, since a server may
+/// take its time.
+async fn poll_catalogs(gateway: Arc<Gateway>) {
+    let every = gateway.sources.catalog.poll.min(CATALOGS_EVERY);
+    let mut due = tokio::time::interval(every);
+    due.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        due.tick().await;
+        gateway.poll_catalogs().await;
+    }
+}
+
+/// What is done from time to time.
+pub(super) async fn chores(gateway: Arc<Gateway>, front: Option<Arc<tls::Front>>) {
+    let mut suppressed = tokio::time::interval(SUPPRESSED_EVERY);
+    let mut certificate = tokio::time::interval(CERTIFICATE_EVERY);
+    let mut overdue = tokio::time::interval(TASKS_EVERY);
+    let catalogs = tokio::spawn(poll_catalogs(Arc::clone(&gateway)));
+    let _ends = AbortOnDrop(catalogs);
+    loop {
+        tokio::select! {
+            _ = suppressed.tick() => {
+                gateway.suppressed.write(&gateway.ledger, gateway.environment.now()).await;
+            }
+            _ = overdue.tick() => tasks::end_overdue(&gateway).await,
+            _ = certificate.tick() => {
+                if let Some(front) = &front {
+                    front.refresh();
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Who waits for which of a process's lines: the map of ids.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{mpsc, watch};
+
+use super::process::Process;
+use crate::delivery::Line;
+
+/// Lines that wait for one request: progress, and then the answer.
+const MOST_LINES: usize = 256;
+
+/// The requests that are open at one process.
+#[derive(Default)]
+pub(super) struct Desk {
+    open: Mutex<HashMap<u64, Waiter>>,
+    last_id: AtomicU64,
+}
+
+struct Waiter {
+    lines: mpsc::Sender<Vec<u8>>,
+    /// Of the client whose request it is; none for one of the gateway's own.
+    line: Option<Line>,
+    /// Closed when it is not open any more.
+    open: watch::Sender<()>,
+}
+
+/// One request's place in the id map; gives it back when dropped.
+pub(super) struct Waiting {
+    process: Arc<Process>,
+    id: u64,
+    lines: mpsc::Receiver<Vec<u8>>,
+}
+
+/// The one client whose requests are open.
+pub(super) struct Whose {
+    line: Line,
+    open: Vec<watch::Receiver<()>>,
+}
+
+impl Desk {
+    fn open(&self) -> MutexGuard<'_, HashMap<u64, Waiter>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives a line to whoever waits under `id`; false where nobody does.
+    pub(super) fn give(&self, id: u64, line: Vec<u8>) -> bool {
+        let open = self.open();
+        let Some(waiter) = open.get(&id) else {
+            return false;
+        };
+        // A full channel loses progress, and in the end the answer: then the
+        // upstream said more than anyone reads.
+        let _ = waiter.lines.try_send(line);
+        true
+    }
+
+    /// Tells everybody that nothing more comes.
+    pub(super) fn clear(&self) {
+        self.open().clear();
+    }
+
+    /// The client that a request of the process is for: where every request that
+    /// is open for a client is of one session that may be asked. Requests of the
+    /// gateway's own are no client's.
+    pub(super) fn whose(&self) -> Option<Whose> {
+        let open = self.open();
+        let mut clients: Vec<(u64, &Line, &Waiter)> = open
+            .iter()
+            .filter_map(|(id, waiter)| Some((*id, waiter.line.as_ref()?, waiter)))
+            .collect();
+        // On the stream of the newest one.
+        clients.sort_by_key(|(id, ..)| *id);
+        let (_, newest, _) = clients.last()?;
+        let session = newest.asks()?;
+        if clients
+            .iter()
+            .any(|(_, line, _)| line.asks() != Some(session))
+        {
+            return None;
+        }
+        Some(Whose {
+            line: (*newest).clone(),
+            open: clients
+                .iter()
+                .map(|(.., waiter)| waiter.open.subscribe())
+                .collect(),
+        })
+    }
+}
+
+impl Whose {
+    pub(super) fn line(&self) -> &Line {
+        &self.line
+    }
+
+    /// Resolves when none of those requests is open any more.
+    pub(super) async fn ended(self) {
+        for mut open in self.open {
+            while open.changed().await.is_ok() {}
+        }
+    }
+}
+
+impl Waiting {
+    /// Mints an id at a process and waits under it.
+    pub(super) fn new(process: Arc<Process>, line: Option<Line>) -> Self {
+        let desk = process.desk();
+        let id = desk.last_id.fetch_add(1, Ordering::SeqCst) + 1;
+        let (sender, lines) = mpsc::channel(MOST_LINES);
+        let waiter = Waiter {
+            lines: sender,
+            line,
+            open: watch::Sender::new(()),
+        };
+        desk.open().insert(id, waiter);
+        Self { process, id, lines }
+    }
+
+    pub(super) fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// The next line for this request; none once the process has ended.
+    pub(super) async fn next(&mut self) -> Option<Vec<u8>> {
+        self.lines.recv().await
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.process.desk().open().remove(&self.id);
+    }
+}

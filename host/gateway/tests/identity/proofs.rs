@@ -1,0 +1,100 @@
+//! Tokens that are bound to a key, and proofs of its possession.
+
+use crate::issuer::{Key, bound_to, claims, configured, proof, token};
+use crate::support::{Gateway, PERMIT_ALL, Upstream};
+use crate::{FILE, call, caller, challenges, folder};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bound_token_counts_only_with_a_fresh_proof_for_this_very_request() {
+    let (key, holder, thief) = (Key::ec(), Key::ec(), Key::ec());
+    let upstream = Upstream::start().await;
+    let identity = configured("", FILE);
+    let gateway = Gateway::start_in(folder(&upstream, PERMIT_ALL, &identity, &key.set())).await;
+    let bound = token(&key, &claims("cnf", &bound_to(&holder)));
+    let other = token(&key, &claims("jti", "\"x\""));
+    let plain = caller(&gateway).with("authorization", &format!("DPoP {bound}"));
+    let with = |proof: &str| plain.with("dpop", proof);
+    let fresh = |jti: &str| proof(&holder, &bound, "POST", "/mcp/up", jti, "");
+    assert_eq!(call(&with(&fresh("1")), "/mcp/up", "e1").await.code(), None);
+    for (why, client, code) in [
+        ("the same proof", with(&fresh("1")), "proof-replayed"),
+        (
+            "another method",
+            with(&proof(&holder, &bound, "GET", "/mcp/up", "2", "")),
+            "proof-invalid",
+        ),
+        (
+            "another server",
+            with(&proof(&holder, &bound, "POST", "/mcp/other", "3", "")),
+            "proof-invalid",
+        ),
+        (
+            "another token",
+            with(&proof(&holder, &other, "POST", "/mcp/up", "4", "")),
+            "proof-invalid",
+        ),
+        (
+            "a thief's key",
+            with(&proof(&thief, &bound, "POST", "/mcp/up", "5", "")),
+            "proof-invalid",
+        ),
+        (
+            "two proofs",
+            with(&fresh("6")).with("dpop", &fresh("7")),
+            "proof-invalid",
+        ),
+        ("no proof", plain.clone(), "proof-required"),
+        (
+            "a stolen token",
+            caller(&gateway).with("authorization", &format!("Bearer {bound}")),
+            "proof-required",
+        ),
+        (
+            "a stolen token and proof",
+            caller(&gateway)
+                .with("authorization", &format!("Bearer {bound}"))
+                .with("dpop", &fresh("8")),
+            "proof-required",
+        ),
+    ] {
+        let answer = call(&client, "/mcp/up", "e2").await;
+        assert_eq!(
+            (answer.status.as_u16(), answer.code().as_deref()),
+            (401, Some(code)),
+            "{why}"
+        );
+        assert!(
+            challenges(&answer)[0].starts_with("DPoP algs=\"ES256"),
+            "{why}"
+        );
+    }
+    assert_eq!(upstream.effects(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_nonces_are_asked_for_the_refusal_brings_one_and_with_it_the_call_passes() {
+    let (key, holder) = (Key::ec(), Key::ec());
+    let upstream = Upstream::start().await;
+    let identity = configured("proofs = { nonces = true }", FILE);
+    let gateway = Gateway::start_in(folder(&upstream, PERMIT_ALL, &identity, &key.set())).await;
+    let bound = token(&key, &claims("cnf", &bound_to(&holder)));
+    let with = |jti: &str, more: &str| {
+        caller(&gateway)
+            .with("authorization", &format!("DPoP {bound}"))
+            .with(
+                "dpop",
+                &proof(&holder, &bound, "POST", "/mcp/up", jti, more),
+            )
+    };
+    let asked = call(&with("1", ""), "/mcp/up", "e1").await;
+    assert_eq!(asked.code().as_deref(), Some("proof-nonce"));
+    assert!(challenges(&asked)[0].contains("error=\"use_dpop_nonce\""));
+    let nonce = asked.headers["dpop-nonce"].to_str().unwrap();
+    let passed = call(
+        &with("2", &format!(",\"nonce\":\"{nonce}\"")),
+        "/mcp/up",
+        "e1",
+    )
+    .await;
+    assert_eq!(passed.code(), None);
+}
