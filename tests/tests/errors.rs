@@ -21,10 +21,10 @@ const HEADINGS: [&str; 4] = [
 
 /// Files whose `code` or `as_str` is a plain table of codes.
 const TABLES: [&str; 5] = [
-    "host/mcp/src/code.rs",
+    "host/mcp/src/code/mod.rs",
     "host/ledger/src/error.rs",
     "host/engine/src/load_error.rs",
-    "host/gateway/src/upstream/mod.rs",
+    "host/gateway/src/upstream/request.rs",
     "guest/canon/src/refusal.rs",
 ];
 

@@ -1,6 +1,10 @@
 //! What a real gateway says of itself while its database is away.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
 
 use std::sync::Arc;
 use std::time::Duration;

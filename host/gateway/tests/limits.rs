@@ -275,7 +275,7 @@ async fn over_the_rate_attempts_are_counted_and_written_as_one() {
         assert_eq!(answer.headers["retry-after"], "1");
     }
     let (_, folder) = gateway.stop().await;
-    let entries = support::entries(folder.path());
+    let entries = entries(folder.path());
     let counted = entries
         .iter()
         .find(|entry| entry["kind"] == "suppressed")
