@@ -335,6 +335,39 @@ mod tests {
     }
 
     #[test]
+    fn only_the_handshake_may_name_its_own_method_under_a_legacy_version_and_nothing_more() {
+        const GREETING: MessageFacts<'_> = MessageFacts {
+            method: Some("initialize"),
+            name: None,
+            ..CALL
+        };
+        let with_param = |mut headers: Headers| {
+            headers.params.push(("region".to_owned(), "eu".to_owned()));
+            headers
+        };
+        let greets = Some("initialize");
+        for (case, headers, facts, passes) in [
+            ("its own", headers(None, greets, None), GREETING, true),
+            ("another method", headers(None, M, None), GREETING, false),
+            ("a name", headers(None, greets, N), GREETING, false),
+            (
+                "a parameter",
+                with_param(headers(None, greets, None)),
+                GREETING,
+                false,
+            ),
+            (
+                "a call that says so",
+                headers(None, greets, None),
+                CALL,
+                false,
+            ),
+        ] {
+            assert_eq!(revision(&headers, &facts, None).is_ok(), passes, "{case}");
+        }
+    }
+
+    #[test]
     fn a_parameter_header_is_declared_and_equals_its_argument() {
         let declared = |value: Option<&str>| [("region".to_owned(), value.map(str::to_owned))];
         for (case, sent, value, fits) in [

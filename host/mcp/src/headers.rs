@@ -225,4 +225,35 @@ mod tests {
             }
         );
     }
+
+    #[test]
+    fn a_value_that_a_header_would_not_keep_travels_as_base64() {
+        for (value, plain) in [
+            ("eu", true),
+            ("a b", true),
+            (" eu", false),
+            ("eu ", false),
+            ("ü", false),
+            ("a\nb", false),
+            ("=?base64?ZXU=?=", false),
+        ] {
+            assert_eq!(encoded(value) == value, plain, "{value}");
+        }
+    }
+
+    #[test]
+    fn any_header_of_the_newest_revision_counts_as_routing() {
+        for (name, routes) in [
+            ("mcp-method", true),
+            ("mcp-name", true),
+            ("mcp-param-region", true),
+            ("mcp-session-id", false),
+        ] {
+            assert_eq!(
+                read(&[(name, "x")]).unwrap().has_routing(),
+                routes,
+                "{name}"
+            );
+        }
+    }
 }

@@ -145,7 +145,8 @@ impl LedgerServer {
                 let pays = if effect.from == account { amount } else { 0.0 };
                 paid - pays
             })
-            .sum();
+            // Not `sum`, which is -0 of nothing.
+            .fold(0.0, |all, each| all + each);
         let said = format!("{account} has {balance}");
         Ok(answer(
             said,

@@ -146,9 +146,14 @@ mod tests {
     #[test]
     fn however_the_stream_is_cut_the_events_are_the_same() {
         type Case<'c> = (&'c str, &'c [u8], &'c [&'c [u8]]);
-        let cases: [Case<'_>; 9] = [
+        let cases: [Case<'_>; 10] = [
             ("LF", b"data: {}\n\n", &[b"{}"]),
             ("CRLF", b"data: {}\r\n\r\ndata: 2\r\n\r\n", &[b"{}", b"2"]),
+            (
+                "CRLF between lines of one event",
+                b"data: 1\r\ndata: 2\r\n\r\n",
+                &[b"1\n2"],
+            ),
             ("CR alone", b"data: {}\r\rdata: 2\r\r", &[b"{}", b"2"]),
             (
                 "a byte order mark at the start",
