@@ -7,6 +7,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::Time;
+
 /// A text that is not an identifier of the kind asked for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not {what}: {rule}")]
@@ -122,11 +124,17 @@ identifier! {
 }
 
 impl CallId {
-    /// Writes 16 bytes, drawn at random by the caller, as a call id (the text
-    /// form of a UUID).
+    /// Names the attempt that arrived at `at`, given 16 bytes that the caller
+    /// drew at random: a UUID of version 7. The names of attempts that follow
+    /// each other lie side by side in an index, however large it is.
     #[must_use]
-    pub fn from_random(bytes: [u8; 16]) -> Self {
-        Self(uuid_text(bytes).into())
+    pub fn minted(at: Time, random: [u8; 16]) -> Self {
+        let mut bytes = random;
+        let millis = at.micros().div_euclid(1_000).to_be_bytes();
+        for (byte, of_time) in bytes.iter_mut().zip(millis.into_iter().skip(2)) {
+            *byte = of_time;
+        }
+        Self(uuid_text(bytes, 7).into())
     }
 }
 
@@ -135,14 +143,14 @@ impl SessionId {
     /// text form of a UUID).
     #[must_use]
     pub fn from_random(bytes: [u8; 16]) -> Self {
-        Self(uuid_text(bytes).into())
+        Self(uuid_text(bytes, 4).into())
     }
 }
 
-fn uuid_text(mut bytes: [u8; 16]) -> String {
-    // Version 4 and the RFC 9562 variant, so that other tools read it as one.
+fn uuid_text(mut bytes: [u8; 16], number: u8) -> String {
+    // With version and the RFC 9562 variant, so that other tools read it as one.
     let [_, _, _, _, _, _, version, _, variant, ..] = &mut bytes;
-    *version = *version & 0x0f | 0x40;
+    *version = *version & 0x0f | number << 4;
     *variant = *variant & 0x3f | 0x80;
     let number = u128::from_be_bytes(bytes);
     format!(
@@ -175,14 +183,23 @@ mod tests {
     }
 
     #[test]
-    fn a_minted_call_id_is_a_uuid_of_version_four() {
+    fn minted_names_are_uuids_those_of_sessions_random_and_those_of_calls_in_order_of_time() {
         assert_eq!(
-            CallId::from_random([0xff; 16]).as_str(),
+            SessionId::from_random([0xff; 16]).as_str(),
             "ffffffff-ffff-4fff-bfff-ffffffffffff"
         );
+        // The example of RFC 9562: 2022-02-22T19:22:22Z.
+        let at = Time::from_micros(1_645_557_742_000_999);
         assert_eq!(
-            CallId::from_random([0; 16]).as_str(),
-            "00000000-0000-4000-8000-000000000000"
+            CallId::minted(at, [0xff; 16]).as_str(),
+            "017f22e2-79b0-7fff-bfff-ffffffffffff"
         );
+        assert_eq!(
+            CallId::minted(at, [0; 16]).as_str(),
+            "017f22e2-79b0-7000-8000-000000000000"
+        );
+        let later = Time::from_micros(at.micros() + 1_000);
+        let [one, next] = [(at, 0xff), (later, 0)].map(|(at, byte)| CallId::minted(at, [byte; 16]));
+        assert!(one.as_str() < next.as_str());
     }
 }

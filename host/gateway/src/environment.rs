@@ -69,7 +69,8 @@ impl Environment {
     /// # Errors
     /// [`NoRandomness`].
     pub fn call_id(&self) -> Result<CallId, NoRandomness> {
-        self.bytes().map(CallId::from_random)
+        let random = self.bytes()?;
+        Ok(CallId::minted(self.now(), random))
     }
 
     /// A fresh name for a session, as evidence has it.

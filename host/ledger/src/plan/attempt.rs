@@ -182,16 +182,14 @@ impl<R: Rows> Plan<'_, R> {
             reserved_us: self.now.micros(),
             changed_us: self.now.micros(),
         };
+        let row = Row { number, execution };
+        let place = position(&entry);
+        self.entries.push(Planned::on(&row, entry));
         self.working.push(Working {
-            row: Row { number, execution },
+            row,
             was: None,
             changed: true,
             retain: Retain::Leave,
-        });
-        let place = position(&entry);
-        self.entries.push(Planned {
-            entry,
-            row: Some(number),
         });
         let permit = Inner {
             row: number,
@@ -268,7 +266,7 @@ impl<R: Rows> Plan<'_, R> {
                 draft.kind = Kind::Refusal;
                 self.place_alone(draft).map(|entry| {
                     let place = position(&entry);
-                    self.entries.push(Planned { entry, row: None });
+                    self.entries.push(Planned::alone(entry));
                     place
                 })
             }

@@ -89,6 +89,28 @@ pub(crate) struct Working {
 pub(crate) struct Planned {
     pub(crate) entry: Entry,
     pub(crate) row: Option<i64>,
+    /// Whether that row is the one that the entry's own call opened, by which
+    /// it is found.
+    pub(crate) by_row: bool,
+}
+
+impl Planned {
+    fn on(row: &Row, entry: Entry) -> Self {
+        Self {
+            by_row: entry.said().call_id.as_ref() == Some(&row.execution.call_id),
+            row: Some(row.number),
+            entry,
+        }
+    }
+
+    /// An entry that is about no execution.
+    fn alone(entry: Entry) -> Self {
+        Self {
+            entry,
+            row: None,
+            by_row: false,
+        }
+    }
 }
 
 /// What a group writes, all in one transaction.
@@ -198,7 +220,7 @@ impl<'a, R: Rows> Plan<'a, R> {
     ) -> Result<(Position, Epochs), LedgerError> {
         let entry = self.place_alone(draft.clone())?;
         let position = position(&entry);
-        self.entries.push(Planned { entry, row: None });
+        self.entries.push(Planned::alone(entry));
         let epochs = &mut self.base.epochs;
         match in_force {
             InForce::Unchanged => {}
@@ -273,10 +295,7 @@ impl<'a, R: Rows> Plan<'a, R> {
         if effects.terminal {
             execution.terminal = Some(place.clone());
         }
-        self.entries.push(Planned {
-            entry,
-            row: Some(working.row.number),
-        });
+        self.entries.push(Planned::on(&working.row, entry));
         Ok(place)
     }
 

@@ -91,37 +91,53 @@ impl FromSql for Claimed {
     }
 }
 
-/// The columns of an execution, in the order that [`execution`] reads them.
-pub(super) const EXECUTION: &str = "e.number, a.method, a.issuer, a.subject, e.execution_id, \
-    e.call_id, e.profile, e.component, e.binding, e.server, e.server_digest, e.tool, \
-    e.client_digest, e.workflow_id, e.represented_user, e.authority, e.policy_digest, e.catalog, \
-    e.policy_epoch, e.catalog_epoch, e.state, e.outcome, e.boundary, e.owner, e.fence, \
-    e.claimed, e.issued, e.task, e.chain_length, e.last_sequence, e.last_hash, \
-    e.terminal_sequence, e.terminal_hash, e.reserved_us, e.changed_us, e.salt";
+/// The columns of an execution, in the order in which [`execution`] takes them,
+/// as a literal.
+macro_rules! execution_columns {
+    () => {
+        "e.number, a.method, a.issuer, a.subject, e.execution_id, e.call_id, e.profile, \
+         e.component, e.binding, e.server, e.server_digest, e.tool, e.client_digest, \
+         e.workflow_id, e.represented_user, e.authority, e.policy_digest, e.catalog, \
+         e.policy_epoch, e.catalog_epoch, e.state, e.outcome, e.boundary, e.owner, e.fence, \
+         e.claimed, e.issued, e.task, e.chain_length, e.last_sequence, e.last_hash, \
+         e.terminal_sequence, e.terminal_hash, e.reserved_us, e.changed_us, e.salt"
+    };
+}
+pub(super) use execution_columns;
 
-fn parsed<T: std::str::FromStr>(row: &SqlRow<'_>, column: &str) -> rusqlite::Result<T> {
-    row.get::<_, Parsed<T>>(column).map(|parsed| parsed.0)
+/// The columns of one row, taken from left to right: finding them by name would
+/// cost more than reading them.
+struct Columns<'r, 's> {
+    row: &'r SqlRow<'s>,
+    next: usize,
 }
 
-fn parsed_option<T: std::str::FromStr>(
-    row: &SqlRow<'_>,
-    column: &str,
-) -> rusqlite::Result<Option<T>> {
-    Ok(row
-        .get::<_, Option<Parsed<T>>>(column)?
-        .map(|parsed| parsed.0))
-}
+impl Columns<'_, '_> {
+    fn take<T: FromSql>(&mut self) -> rusqlite::Result<T> {
+        let value = self.row.get(self.next)?;
+        self.next += 1;
+        Ok(value)
+    }
 
-fn digest(row: &SqlRow<'_>, column: &str) -> rusqlite::Result<Digest> {
-    row.get::<_, Raw>(column).map(|raw| raw.0)
-}
+    fn parsed<T: std::str::FromStr>(&mut self) -> rusqlite::Result<T> {
+        self.take::<Parsed<T>>().map(|parsed| parsed.0)
+    }
 
-fn digest_option(row: &SqlRow<'_>, column: &str) -> rusqlite::Result<Option<Digest>> {
-    Ok(row.get::<_, Option<Raw>>(column)?.map(|raw| raw.0))
-}
+    fn parsed_option<T: std::str::FromStr>(&mut self) -> rusqlite::Result<Option<T>> {
+        Ok(self.take::<Option<Parsed<T>>>()?.map(|parsed| parsed.0))
+    }
 
-fn count(row: &SqlRow<'_>, column: &str) -> rusqlite::Result<u64> {
-    row.get::<_, Count>(column).map(|count| count.0)
+    fn digest(&mut self) -> rusqlite::Result<Digest> {
+        self.take::<Raw>().map(|raw| raw.0)
+    }
+
+    fn digest_option(&mut self) -> rusqlite::Result<Option<Digest>> {
+        Ok(self.take::<Option<Raw>>()?.map(|raw| raw.0))
+    }
+
+    fn count(&mut self) -> rusqlite::Result<u64> {
+        self.take::<Count>().map(|count| count.0)
+    }
 }
 
 /// A salt as its 32 bytes.
@@ -134,71 +150,77 @@ fn damaged(column: &'static str) -> rusqlite::Error {
     rusqlite::Error::InvalidColumnType(0, column.to_owned(), rusqlite::types::Type::Text)
 }
 
-/// Reads the columns of [`EXECUTION`]. All entries are in the log `log_id`.
+/// Reads [`execution_columns`]. All entries are in the log `log_id`.
 pub(super) fn execution(row: &SqlRow<'_>, log_id: &LogId) -> rusqlite::Result<Row> {
     let place = |sequence: u64, hash: Digest| Position {
         log_id: log_id.clone(),
         sequence,
         hash,
     };
-    let execution_id = parsed_option(row, "execution_id")?;
-    let state: String = row.get("state")?;
-    let outcome: Option<String> = row.get("outcome")?;
-    let boundary: String = row.get("boundary")?;
+    let mut columns = Columns { row, next: 0 };
+    let number = columns.take()?;
+    // Fields are evaluated as they stand here, which is the order of the columns.
+    let agent = Agent {
+        method: columns.take()?,
+        issuer: columns.take()?,
+        subject: columns.take()?,
+    };
+    let execution_id = columns.parsed_option()?;
+    let call_id = columns.parsed()?;
+    let admitted = Admitted {
+        profile: columns.take()?,
+        component: columns.digest()?,
+        binding: columns.digest()?,
+        target: Target {
+            server: columns.parsed()?,
+            server_digest: columns.digest()?,
+            tool: columns.take()?,
+        },
+    };
+    let context = Context {
+        client_digest: columns.digest_option()?,
+        workflow_id: columns.parsed_option()?,
+        represented_user: columns.take()?,
+        authority: columns.take()?,
+        policy_digest: columns.digest_option()?,
+        catalog: columns.digest_option()?,
+        epochs: Epochs {
+            policy: columns.count()?,
+            catalog: columns.count()?,
+        },
+    };
+    let state: String = columns.take()?;
+    let outcome: Option<String> = columns.take()?;
+    let boundary: String = columns.take()?;
     let record = Record {
         identified: execution_id.is_some(),
         state: State::parse(&state, outcome.as_deref()).ok_or_else(|| damaged("state"))?,
         boundary: EffectBoundary::parse(&boundary).ok_or_else(|| damaged("boundary"))?,
-        owner: Incarnation::new(row.get("owner")?),
-        fence: Fence::new(row.get("fence")?),
-        claimed: row.get::<_, Claimed>("claimed")?.0,
-        issued: digest_option(row, "issued")?,
-        task: parsed_option(row, "task")?,
+        owner: Incarnation::new(columns.take()?),
+        fence: Fence::new(columns.take()?),
+        claimed: columns.take::<Claimed>()?.0,
+        issued: columns.digest_option()?,
+        task: columns.parsed_option()?,
     };
-    let terminal_sequence: Option<Count> = row.get("terminal_sequence")?;
-    let terminal_hash = digest_option(row, "terminal_hash")?;
+    let chain_length = columns.count()?;
+    let last = place(columns.count()?, columns.digest()?);
+    let terminal_sequence: Option<Count> = columns.take()?;
+    let terminal_hash = columns.digest_option()?;
     let execution = Execution {
-        agent: Agent {
-            method: row.get("method")?,
-            issuer: row.get("issuer")?,
-            subject: row.get("subject")?,
-        },
+        agent,
         execution_id,
-        call_id: parsed(row, "call_id")?,
-        admitted: Admitted {
-            profile: row.get("profile")?,
-            component: digest(row, "component")?,
-            binding: digest(row, "binding")?,
-            target: Target {
-                server: parsed(row, "server")?,
-                server_digest: digest(row, "server_digest")?,
-                tool: row.get("tool")?,
-            },
-        },
-        context: Context {
-            client_digest: digest_option(row, "client_digest")?,
-            workflow_id: parsed_option(row, "workflow_id")?,
-            represented_user: row.get("represented_user")?,
-            authority: row.get("authority")?,
-            policy_digest: digest_option(row, "policy_digest")?,
-            catalog: digest_option(row, "catalog")?,
-            epochs: Epochs {
-                policy: count(row, "policy_epoch")?,
-                catalog: count(row, "catalog_epoch")?,
-            },
-        },
-        salt: salt(row.get("salt")?)?,
+        call_id,
+        admitted,
+        context,
         record,
-        chain_length: count(row, "chain_length")?,
-        last: place(count(row, "last_sequence")?, digest(row, "last_hash")?),
+        chain_length,
+        last,
         terminal: terminal_sequence
             .zip(terminal_hash)
             .map(|(at, hash)| place(at.0, hash)),
-        reserved_us: row.get("reserved_us")?,
-        changed_us: row.get("changed_us")?,
+        reserved_us: columns.take()?,
+        changed_us: columns.take()?,
+        salt: salt(columns.take()?)?,
     };
-    Ok(Row {
-        number: row.get("number")?,
-        execution,
-    })
+    Ok(Row { number, execution })
 }

@@ -6,20 +6,28 @@ use rusqlite::{Connection, OptionalExtension as _, Params, params};
 
 use crate::identity::TaskId;
 use crate::plan::Row;
-use crate::sqlite::columns::{Count, EXECUTION, Raw, execution};
+use crate::sqlite::columns::{Count, Raw, execution, execution_columns};
+
+/// The statement that reads executions under a condition.
+macro_rules! executions_where {
+    ($condition:literal) => {
+        concat!(
+            "SELECT ",
+            execution_columns!(),
+            " FROM executions e JOIN agents a ON a.number = e.agent WHERE ",
+            $condition
+        )
+    };
+}
 
 fn one(
     connection: &Connection,
     log_id: &LogId,
-    condition: &str,
+    sql: &str,
     params: impl Params,
 ) -> rusqlite::Result<Option<Row>> {
-    let sql = format!(
-        "SELECT {EXECUTION} FROM executions e JOIN agents a ON a.number = e.agent \
-         WHERE {condition}"
-    );
     connection
-        .prepare_cached(&sql)?
+        .prepare_cached(sql)?
         .query_row(params, |row| execution(row, log_id))
         .optional()
 }
@@ -33,7 +41,9 @@ pub(super) fn by_execution(
     one(
         connection,
         log_id,
-        "a.method = ?1 AND a.issuer = ?2 AND a.subject = ?3 AND e.execution_id = ?4",
+        executions_where!(
+            "a.method = ?1 AND a.issuer = ?2 AND a.subject = ?3 AND e.execution_id = ?4"
+        ),
         params![agent.method, agent.issuer, agent.subject, id.as_str()],
     )
 }
@@ -46,7 +56,7 @@ pub(super) fn by_call(
     one(
         connection,
         log_id,
-        "e.call_id = ?1",
+        executions_where!("e.call_id = ?1"),
         params![call_id.as_str()],
     )
 }
@@ -56,7 +66,8 @@ pub(super) fn by_number(
     log_id: &LogId,
     number: i64,
 ) -> rusqlite::Result<Option<Row>> {
-    one(connection, log_id, "e.number = ?1", params![number])
+    let sql = executions_where!("e.number = ?1");
+    one(connection, log_id, sql, params![number])
 }
 
 pub(super) fn by_task(
@@ -66,13 +77,15 @@ pub(super) fn by_task(
     server: &ServerName,
     task: &TaskId,
 ) -> rusqlite::Result<Option<Row>> {
-    let condition = "e.task IS NOT NULL AND e.agent = (SELECT number FROM agents WHERE \
-                     method = ?1 AND issuer = ?2 AND subject = ?3) AND e.task = ?4 AND \
-                     e.server = ?5 ORDER BY e.number DESC LIMIT 1";
+    let sql = executions_where!(
+        "e.task IS NOT NULL AND e.agent = (SELECT number FROM agents WHERE \
+         method = ?1 AND issuer = ?2 AND subject = ?3) AND e.task = ?4 AND \
+         e.server = ?5 ORDER BY e.number DESC LIMIT 1"
+    );
     one(
         connection,
         log_id,
-        condition,
+        sql,
         params![
             agent.method,
             agent.issuer,
@@ -92,14 +105,16 @@ pub(super) fn in_state(
     limit: usize,
 ) -> rusqlite::Result<Vec<Row>> {
     // The condition of the index is repeated, so that the planner may use it.
-    let sql = format!(
-        "SELECT {EXECUTION} FROM executions e INDEXED BY executions_open \
+    let sql = concat!(
+        "SELECT ",
+        execution_columns!(),
+        " FROM executions e INDEXED BY executions_open \
          JOIN agents a ON a.number = e.agent \
          WHERE e.state <> 'settled' AND e.state = ?1 AND e.number > ?2 \
          ORDER BY e.number LIMIT ?3"
     );
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let mut statement = connection.prepare_cached(&sql)?;
+    let mut statement = connection.prepare_cached(sql)?;
     let rows = statement.query_map(params![state, after, limit], |row| execution(row, log_id))?;
     rows.collect()
 }
@@ -111,12 +126,9 @@ pub(super) fn after(
     after: i64,
     limit: usize,
 ) -> rusqlite::Result<Vec<Row>> {
-    let sql = format!(
-        "SELECT {EXECUTION} FROM executions e JOIN agents a ON a.number = e.agent \
-         WHERE e.number > ?1 ORDER BY e.number LIMIT ?2"
-    );
+    let sql = executions_where!("e.number > ?1 ORDER BY e.number LIMIT ?2");
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let mut statement = connection.prepare_cached(&sql)?;
+    let mut statement = connection.prepare_cached(sql)?;
     let rows = statement.query_map(params![after, limit], |row| execution(row, log_id))?;
     rows.collect()
 }

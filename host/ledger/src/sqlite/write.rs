@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::attempt::Epochs;
 use crate::plan::{Batch, Planned, Retain, Row, Was, Working};
-use crate::record::{Record, outcome_str};
+use crate::record::outcome_str;
 use crate::sqlite::columns::{Count, Raw, claimed_bytes};
 use crate::store::StoreError;
 
@@ -87,14 +87,17 @@ fn insert(
     let execution = &row.execution;
     let agent = agent_number(connection, agents, &execution.agent)?;
     let (admitted, context) = (&execution.admitted, &execution.context);
+    let record = &execution.record;
+    let terminal = execution.terminal.as_ref();
     let sql = "INSERT INTO executions (number, agent, execution_id, call_id, profile, component, \
                binding, server, server_digest, tool, client_digest, workflow_id, \
                represented_user, authority, policy_digest, catalog, policy_epoch, \
                catalog_epoch, reserved_us, state, outcome, boundary, owner, fence, claimed, \
-               issued, task, chain_length, last_sequence, last_hash, changed_us, salt) \
+               issued, task, chain_length, last_sequence, last_hash, terminal_sequence, \
+               terminal_hash, changed_us, salt) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, \
-               ?17, ?18, ?19, 'in-flight', NULL, 'pre-transport', ?20, ?21, x'', NULL, NULL, \
-               0, 0, x'', 0, ?22)";
+               ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, \
+               ?33, ?34)";
     let changed = connection.prepare_cached(sql)?.execute(params![
         row.number,
         agent,
@@ -118,20 +121,23 @@ fn insert(
         Count(context.epochs.policy),
         Count(context.epochs.catalog),
         execution.reserved_us,
-        execution.record.owner.get(),
-        execution.record.fence.get(),
+        record.state.as_str(),
+        record.state.outcome().map(outcome_str),
+        record.boundary.as_str(),
+        record.owner.get(),
+        record.fence.get(),
+        claimed_bytes(&record.claimed),
+        record.issued.map(Raw),
+        record.task.as_ref().map(crate::identity::TaskId::as_str),
+        Count(execution.chain_length),
+        Count(execution.last.sequence),
+        Raw(execution.last.hash),
+        terminal.map(|terminal| Count(terminal.sequence)),
+        terminal.map(|terminal| Raw(terminal.hash)),
+        execution.changed_us,
         execution.salt.map(Salt::to_bytes),
     ])?;
-    exactly_one(changed, "executions")?;
-    let Record { owner, fence, .. } = execution.record;
-    let was = Was {
-        owner: crate::step::Owner {
-            incarnation: owner,
-            fence,
-        },
-        chain_length: 0,
-    };
-    update(connection, row, was)
+    exactly_one(changed, "executions")
 }
 
 fn update(connection: &Connection, row: &Row, was: Was) -> Result<(), StoreError> {
@@ -196,6 +202,9 @@ fn append(
         Some(agent) => Some(agent_number(connection, agents, agent)?),
         None => None,
     };
+    // What stands on the chain that its own call opened is found by the row, whose
+    // name it repeats: a second index by calls would cost each call a page.
+    let call_id = said.call_id.as_ref().filter(|_| !planned.by_row);
     let sql = "INSERT INTO entries (sequence, hash, time_us, execution, agent, call_id, \
                workflow_id, bytes) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
     let changed = connection.prepare_cached(sql)?.execute(params![
@@ -204,7 +213,7 @@ fn append(
         said.time.micros(),
         planned.row,
         agent,
-        said.call_id.as_ref().map(CallId::as_str),
+        call_id.map(CallId::as_str),
         said.workflow_id
             .as_ref()
             .map(countersign_evidence::WorkflowId::as_str),
