@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use countersign_canon::Code as Admission;
 use countersign_engine::{Fault, Problem};
+use countersign_evidence::profile_signature::SignatureProblem;
 use countersign_ledger::{BackupError, LedgerError};
 use countersign_policy::{BundleError, ProblemCode, RefusalCode};
 
@@ -20,10 +21,11 @@ const HEADINGS: [&str; 4] = [
 ];
 
 /// Files whose `code` or `as_str` is a plain table of codes.
-const TABLES: [&str; 5] = [
+const TABLES: [&str; 6] = [
     "host/mcp/src/code/mod.rs",
     "host/ledger/src/error.rs",
     "host/engine/src/load_error.rs",
+    "host/kit/src/error.rs",
     "host/gateway/src/upstream/request.rs",
     "guest/canon/src/refusal.rs",
 ];
@@ -72,6 +74,7 @@ fn codes() -> BTreeSet<String> {
         .into();
     codes.extend(Admission::ALL.map(|code| code.as_str().to_owned()));
     codes.extend(Problem::CODES.map(str::to_owned));
+    codes.extend(SignatureProblem::CODES.map(str::to_owned));
     codes.extend(LedgerError::CODES.map(str::to_owned));
     codes.extend(ProblemCode::ALL.map(|code| code.as_str().to_owned()));
     codes.extend(RefusalCode::ALL.map(|code| code.as_str().to_owned()));

@@ -3,10 +3,10 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use countersign_canon::{Admitted, Code, Limits, admit, interpret};
+use countersign_canon::{Admitted, Code, Limits};
 
 use crate::bindings::exports::countersign::admission::profile as wit;
-use crate::{Profile, convert};
+use crate::{Profile, convert, reading};
 
 /// A message and the known answer to it.
 #[derive(Clone, Copy, Debug)]
@@ -110,7 +110,7 @@ pub fn check<P: Profile>() -> Result<(), Vec<String>> {
 
 /// What a profile answers, written as an [`Answer`].
 fn told<P: Profile>(message: &[u8]) -> String {
-    let call = match admit(P::NUMBERS, message) {
+    let call = match reading::admit::<P>(message) {
         Ok(Admitted::Call(call)) => call,
         Ok(_) => return alloc::format!("{:?}", Answer::NotACall),
         Err(refusal) => {
@@ -124,11 +124,8 @@ fn told<P: Profile>(message: &[u8]) -> String {
             );
         }
     };
-    let binding = P::ID
-        .parse()
-        .ok()
-        .and_then(|id| interpret(&id, P::NUMBERS, &call.action).ok());
-    let binding = binding.map_or_else(String::new, |read| read.binding.to_string());
+    let binding = reading::interpret::<P>(&call.action);
+    let binding = binding.map_or_else(|_| String::new(), |read| read.binding.to_string());
     let action = String::from_utf8_lossy(&call.action);
     alloc::format!("Bound {{ action: {action:?}, binding: {binding:?} }}")
 }

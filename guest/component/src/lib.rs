@@ -1,7 +1,7 @@
 //! What every shipped profile's component has in common: the bindings, the
 //! conversion between them and [`countersign_canon`], and the memory.
 //!
-//! A profile says only its name, its rule for numbers and its known answers,
+//! A profile says only its name, its rules for numbers and its known answers,
 //! and exports [`Component`] of itself:
 //!
 //! ```ignore
@@ -33,6 +33,7 @@ mod convert;
 mod description;
 #[cfg(target_family = "wasm")]
 mod memory;
+mod reading;
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -42,6 +43,7 @@ pub use bindings::export;
 use bindings::exports::countersign::admission::profile as wit;
 use countersign_canon::{Numbers, ProfileId, Refusal};
 pub use description::{Answer, Vector, check};
+pub use reading::{NotCarried, Spelling, admit, interpret};
 
 /// What distinguishes one profile from another.
 pub trait Profile: 'static {
@@ -49,6 +51,8 @@ pub trait Profile: 'static {
     const ID: &'static str;
     /// Which numbers an action may hold.
     const NUMBERS: Numbers;
+    /// How those are written in an action; as they were written, unless said.
+    const SPELLING: Option<Spelling> = None;
     /// Known answers: 2 to 64, at least one call and one refusal.
     const VECTORS: &'static [Vector];
 }
@@ -62,14 +66,22 @@ impl<P: Profile> wit::Guest for Component<P> {
     }
 
     fn admit(message: Vec<u8>) -> Result<wit::Admitted, wit::Refusal> {
-        let admitted = countersign_canon::admit(P::NUMBERS, &message);
+        let admitted = if P::SPELLING.is_some() {
+            reading::admit::<P>(&message)
+        } else {
+            countersign_canon::admit(P::NUMBERS, &message)
+        };
         admitted.map(convert::admitted).map_err(convert::refusal)
     }
 
     fn interpret(action: Vec<u8>) -> Result<wit::Interpretation, wit::Refusal> {
-        let interpreted = id::<P>()
-            .ok_or_else(malformed_id)
-            .and_then(|id| countersign_canon::interpret(&id, P::NUMBERS, &action));
+        let interpreted = if P::SPELLING.is_some() {
+            reading::interpret::<P>(&action)
+        } else {
+            id::<P>()
+                .ok_or_else(malformed_id)
+                .and_then(|id| countersign_canon::interpret(&id, P::NUMBERS, &action))
+        };
         interpreted
             .map(convert::interpretation)
             .map_err(convert::refusal)

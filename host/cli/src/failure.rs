@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use countersign_canon::Refusal;
 use countersign_engine::{EngineError, Fault, LoadError};
+use countersign_kit::KitError;
 
 /// The exit status of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,6 +119,16 @@ impl fmt::Display for Failure {
 impl From<LoadError> for Failure {
     fn from(error: LoadError) -> Self {
         Self::new(Status::PROFILE, format!("{error} ({})", error.code())).with_help(error.help())
+    }
+}
+
+impl From<KitError> for Failure {
+    fn from(error: KitError) -> Self {
+        let status = match error {
+            KitError::Toolchain(_) | KitError::Build(_) | KitError::Component(_) => Status::PROFILE,
+            _ => Status::USAGE,
+        };
+        Self::new(status, format!("{error} ({})", error.code())).with_help(error.help())
     }
 }
 

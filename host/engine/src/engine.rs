@@ -96,18 +96,10 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// `profile-file-name`, `profile-unreadable` or `profile-too-large` where
-    /// there is no such file; else as [`Engine::load`].
+    /// As [`ComponentFile::read`] and [`Engine::load`].
     pub fn load_file(&self, path: &Path, digest: Option<Digest>) -> Result<Profile, LoadError> {
-        let failed = |problem| LoadError::new(path.display().to_string(), problem);
-        let id: ProfileId = path
-            .file_name()
-            .and_then(|name| name.to_str())
-            .and_then(|name| name.strip_suffix(".wasm"))
-            .and_then(|name| name.parse().ok())
-            .ok_or_else(|| failed(Problem::FileName))?;
-        let source = read_component(path).map_err(failed)?;
-        self.load_as(&source, Some(&id), digest, true)
+        let file = ComponentFile::read(path)?;
+        self.load_as(&file.bytes, Some(&file.id), digest, true)
     }
 
     fn load_as(
@@ -242,6 +234,71 @@ impl Engine {
             .map(|problem| LoadError::new(id, problem))
             .collect();
         Ok(Candidate { profile, problems })
+    }
+}
+
+/// A component as it stands in a file, before anything of it is believed.
+#[derive(Clone, Debug)]
+pub struct ComponentFile {
+    id: ProfileId,
+    digest: Digest,
+    bytes: Vec<u8>,
+}
+
+impl ComponentFile {
+    /// Reads `NAME@VERSION.wasm`.
+    ///
+    /// # Errors
+    ///
+    /// `profile-file-name`, `profile-unreadable` or `profile-too-large`.
+    pub fn read(path: &Path) -> Result<Self, LoadError> {
+        let failed = |problem| LoadError::new(path.display().to_string(), problem);
+        let id: ProfileId = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .and_then(|name| name.strip_suffix(".wasm"))
+            .and_then(|name| name.parse().ok())
+            .ok_or_else(|| failed(Problem::FileName))?;
+        let bytes = read_component(path).map_err(failed)?;
+        Ok(Self {
+            id,
+            digest: Digest::of(&[&bytes]),
+            bytes,
+        })
+    }
+
+    /// Holds it against a pin.
+    ///
+    /// # Errors
+    ///
+    /// `profile-digest` where its bytes are others.
+    pub fn expect(&self, pinned: Digest) -> Result<(), LoadError> {
+        if pinned == self.digest {
+            return Ok(());
+        }
+        let differs = Problem::DigestDiffers {
+            pinned: Box::new(pinned),
+            found: Box::new(self.digest),
+        };
+        Err(LoadError::new(self.id.as_str(), differs))
+    }
+
+    /// The profile that the file's name says it is.
+    #[must_use]
+    pub fn id(&self) -> &ProfileId {
+        &self.id
+    }
+
+    /// SHA-256 of the file.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 }
 

@@ -27,7 +27,7 @@ mod settings;
 mod slots;
 
 pub use cache::Warning;
-pub use engine::{Candidate, Engine};
+pub use engine::{Candidate, ComponentFile, Engine};
 pub use fault::{Fault, FaultKind, Function, Rule};
 pub use fuel::for_bytes as fuel_for_bytes;
 pub use load_error::{EngineError, LoadError, Problem};

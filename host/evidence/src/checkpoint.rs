@@ -14,7 +14,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::key::{KeyHash, SigningKey, VerifyingKey};
+use crate::key::{SigningKey, VerifyingKey};
+use crate::note::{self, Note};
 use crate::tree::Hash;
 use crate::{Head, LogId, MAX_INTEGER};
 
@@ -33,17 +34,8 @@ pub struct Checkpoint {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignedCheckpoint {
     checkpoint: Checkpoint,
-    note: String,
-    /// What was signed: the text up to and with its last line feed.
-    signed: String,
-    signatures: Vec<NoteSignature>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct NoteSignature {
-    name: String,
-    hash: KeyHash,
-    signature: Vec<u8>,
+    text: String,
+    note: Note,
 }
 
 /// A text that is not a signed checkpoint.
@@ -56,10 +48,6 @@ pub enum MalformedCheckpoint {
     #[error("not a checkpoint: expected the log's origin, size and root")]
     Text,
 }
-
-/// The longest note that is read, in bytes, and the most signatures in it.
-const MAX_BYTES: usize = 16_384;
-const MAX_SIGNATURES: usize = 64;
 
 impl Checkpoint {
     /// The head of a log as it is now.
@@ -75,14 +63,7 @@ impl Checkpoint {
     /// Signs it with the log's key; gives the note's text.
     #[must_use]
     pub fn sign(&self, key: &SigningKey) -> String {
-        let text = self.text();
-        let mut blob = key.verifying_key().hash().to_vec();
-        blob.extend_from_slice(&key.sign(text.as_bytes()));
-        format!(
-            "{text}\n\u{2014} {} {}\n",
-            key.name(),
-            STANDARD.encode(blob)
-        )
+        note::sign(&self.text(), key)
     }
 
     fn text(&self) -> String {
@@ -102,31 +83,12 @@ impl SignedCheckpoint {
     /// # Errors
     /// A text that is not a checkpoint in a signed note.
     pub fn parse(text: &str) -> Result<Self, MalformedCheckpoint> {
-        let control = |c: char| c.is_control() && c != '\n';
-        if text.len() > MAX_BYTES || text.contains(control) {
-            return Err(MalformedCheckpoint::Note);
-        }
-        let split = text.rfind("\n\n").ok_or(MalformedCheckpoint::Note)?;
-        let (signed, rest) = text.split_at(split + 1);
-        let lines = rest
-            .strip_prefix('\n')
-            .and_then(|rest| rest.strip_suffix('\n'));
-        let lines = lines.ok_or(MalformedCheckpoint::Note)?;
-        let signatures: Option<Vec<_>> = lines
-            .split('\n')
-            .take(MAX_SIGNATURES + 1)
-            .map(NoteSignature::parse)
-            .collect();
-        let signatures = signatures.ok_or(MalformedCheckpoint::Note)?;
-        if signatures.len() > MAX_SIGNATURES {
-            return Err(MalformedCheckpoint::Note);
-        }
-        let checkpoint = read_text(signed).ok_or(MalformedCheckpoint::Text)?;
+        let note = Note::parse(text).ok_or(MalformedCheckpoint::Note)?;
+        let checkpoint = read_text(note.signed()).ok_or(MalformedCheckpoint::Text)?;
         Ok(Self {
             checkpoint,
-            note: text.to_owned(),
-            signed: signed.to_owned(),
-            signatures,
+            text: text.to_owned(),
+            note,
         })
     }
 
@@ -140,45 +102,20 @@ impl SignedCheckpoint {
     /// The note, exactly as it was read.
     #[must_use]
     pub fn note(&self) -> &str {
-        &self.note
+        &self.text
     }
 
     /// What was signed: origin, size, root, and whatever extends them, each with
     /// its line feed.
     #[must_use]
     pub fn signed_text(&self) -> &str {
-        &self.signed
+        self.note.signed()
     }
 
     /// Checks the signature of `key`, whose name must be the log's.
     #[must_use]
     pub fn verify(&self, key: &VerifyingKey) -> bool {
-        key.name() == &self.checkpoint.log_id
-            && self.signatures.iter().any(|line| {
-                line.name == key.name().as_str()
-                    && line.hash == key.hash()
-                    && line
-                        .signature
-                        .as_slice()
-                        .try_into()
-                        .is_ok_and(|signature| key.verifies(self.signed.as_bytes(), signature))
-            })
-    }
-}
-
-impl NoteSignature {
-    fn parse(line: &str) -> Option<Self> {
-        let (name, blob) = line.strip_prefix("\u{2014} ")?.split_once(' ')?;
-        if name.is_empty() || name.contains(|c: char| c.is_whitespace() || c == '+') {
-            return None;
-        }
-        let blob = STANDARD.decode(blob).ok()?;
-        let (hash, signature) = blob.split_first_chunk::<4>()?;
-        (!signature.is_empty()).then(|| Self {
-            name: name.to_owned(),
-            hash: *hash,
-            signature: signature.to_vec(),
-        })
+        key.name() == &self.checkpoint.log_id && self.note.verifies(key)
     }
 }
 
@@ -205,6 +142,7 @@ fn read_text(text: &str) -> Option<Checkpoint> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::note::NoteSignature;
 
     fn key(seed: u8) -> SigningKey {
         SigningKey::from_seed(LogId::new("log.example/1").unwrap(), &[seed; 32])

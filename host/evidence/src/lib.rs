@@ -23,6 +23,8 @@ pub mod interchange;
 pub mod key;
 pub mod keyfile;
 mod member;
+mod note;
+pub mod profile_signature;
 pub mod proof;
 mod proof_file;
 mod receipt;

@@ -1,28 +1,39 @@
-//! Putting policies and approvals in force again: from a start on, on a signal,
-//! and on an operator's word. All or nothing.
+//! Putting policies, approvals and profiles in force again: from a start on, on
+//! a signal, and on an operator's word. All or nothing.
 //!
-//! 1. Both are read, compiled and checked against each other. A mistake stops
-//!    here, and what was in force stays so.
+//! 1. All are read, compiled and checked, policies and approvals against each
+//!    other, components against their pins. A mistake stops here, and what was in
+//!    force stays so.
 //! 2. What is new is kept for exports.
 //! 3. With everybody kept from taking over epochs, the entries are written.
 //!    From the first of them on, whatever was decided before is decided again.
-//! 4. The new basis decides.
+//! 4. The new basis decides, and new calls are admitted under the profile that
+//!    is the default now. What is under way goes on under its own.
 
 use std::sync::Arc;
 
 use countersign_canon::Digest;
 use countersign_catalog::{Lock, Offer};
+use countersign_engine::Profiles;
 use countersign_evidence::{Draft, Resolution};
 use countersign_ledger::{InForce, LedgerError};
 use countersign_policy::{Bundle, PolicySet};
 use thiserror::Error;
 
 use crate::catalog::approved::{Approved, ApprovedError};
-use crate::state::{Basis, Gateway, Sources, catalog_approved, policy_loaded};
+use crate::config::{Config, ConfigError};
+use crate::profiles::ProfilesError;
+use crate::state::{Basis, Gateway, Sources, catalog_approved, policy_loaded, profile_loaded};
 
 /// Why nothing came into force.
 #[derive(Debug, Error)]
 pub enum ReloadError {
+    /// The configuration cannot be used.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A profile is not loaded.
+    #[error(transparent)]
+    Profiles(#[from] ProfilesError),
     /// The policy files cannot be read.
     #[error(transparent)]
     PolicyFiles(#[from] countersign_policy::BundleError),
@@ -47,6 +58,10 @@ pub struct InForceNow {
     pub policies: Digest,
     /// The servers whose approval changed.
     pub servers: Vec<String>,
+    /// The profile for new calls.
+    pub profile: String,
+    /// The profiles that were not loaded before.
+    pub loaded: Vec<String>,
 }
 
 /// Reads policies and approvals, and checks the ones against the others.
@@ -70,9 +85,13 @@ fn policies(sources: &Sources, approved: &Approved) -> Result<PolicySet, ReloadE
 /// Keeps for exports what entries will name.
 pub(crate) fn keep(
     sources: &Sources,
+    profiles: &Profiles,
     policies: &PolicySet,
     approved: &Approved,
 ) -> std::io::Result<()> {
+    profiles
+        .iter()
+        .try_for_each(|profile| sources.archive.keep_profile(profile))?;
     sources.archive.keep_policies(policies)?;
     approved
         .offers()
@@ -82,8 +101,15 @@ pub(crate) fn keep(
 impl Gateway {
     /// Reads everything again and puts it in force.
     pub(crate) async fn reload(&self, by: Option<Resolution>) -> Result<InForceNow, ReloadError> {
+        let profiles = match &self.sources.config {
+            Some(file) => {
+                let config = Config::read(file)?;
+                Some(self.profiles.read(config.profiles).await?)
+            }
+            None => None,
+        };
         let (policies, approved) = read(&self.sources)?;
-        self.put_in_force(policies, approved, by).await
+        self.put_in_force(policies, approved, profiles, by).await
     }
 
     /// Puts a lock in force, with the policies as they are on the disk. It is
@@ -103,22 +129,32 @@ impl Gateway {
             Err(error) => return Ok(Err(error)),
         };
         write(&lock)?;
-        Ok(self.put_in_force(policies, approved, by).await)
+        Ok(self.put_in_force(policies, approved, None, by).await)
     }
 
     async fn put_in_force(
         &self,
         policies: PolicySet,
         approved: Approved,
+        profiles: Option<Profiles>,
         by: Option<Resolution>,
     ) -> Result<InForceNow, ReloadError> {
-        keep(&self.sources, &policies, &approved).map_err(ReloadError::Archive)?;
+        let known = self.profiles.current();
+        let in_use = profiles.as_ref().unwrap_or(&known);
+        keep(&self.sources, in_use, &policies, &approved).map_err(ReloadError::Archive)?;
+        let profile = in_use.default().id().to_string();
         let changing = self.decisions.change().await;
         let before = self.decisions.current();
         let now = self.environment.now();
         let changed = changed(&before.approved, &approved);
-        let mut drafts: Vec<(Draft, InForce)> =
-            vec![(policy_loaded(now, &policies), InForce::Policy)];
+        let unknown = in_use.iter().filter(|one| known.get(one.id()).is_none());
+        let mut loaded = Vec::new();
+        let mut drafts: Vec<(Draft, InForce)> = Vec::new();
+        for profile in unknown {
+            loaded.push(profile.id().to_string());
+            drafts.push((profile_loaded(now, profile), InForce::Unchanged));
+        }
+        drafts.push((policy_loaded(now, &policies), InForce::Policy));
         for (server, offer) in &changed {
             drafts.push((catalog_approved(now, server, *offer), InForce::Catalog));
         }
@@ -139,6 +175,8 @@ impl Gateway {
         let now = InForceNow {
             policies: policies.digest(),
             servers,
+            profile,
+            loaded,
         };
         self.decisions.replace(Basis {
             policies: Arc::new(policies),
@@ -146,13 +184,16 @@ impl Gateway {
             enforcement: before.enforcement,
             epochs,
         });
+        if let Some(profiles) = profiles {
+            self.profiles.replace(profiles);
+        }
         drop(changing);
         for server in &now.servers {
             if let Some(server) = self.server(Some(server)) {
                 server.upstream.tell_of_tools();
             }
         }
-        tracing::info!(policies = %now.policies, servers = ?now.servers, "in force");
+        tracing::info!(policies = %now.policies, servers = ?now.servers, profile = %now.profile, loaded = ?now.loaded, "in force");
         Ok(now)
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use countersign_canon::Digest;
 use countersign_catalog::Offer;
-use countersign_engine::Profiles;
+use countersign_engine::{Profile, Profiles};
 use countersign_evidence::{Agent, Draft, Kind, ServerName, Time};
 use countersign_identity::Aliases;
 use countersign_ledger::{Epochs, InForce, Ledger};
@@ -24,6 +24,7 @@ use crate::front::tasks::Observed;
 use crate::identity::Identities;
 use crate::issued::Issued;
 use crate::limits::Limits;
+use crate::profiles::InUse;
 use crate::session::Sessions;
 use crate::shutdown::Running;
 use crate::suppressed::Suppressed;
@@ -40,7 +41,7 @@ const MOST_DRIFTS: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Gateway {
     pub(crate) environment: Environment,
-    pub(crate) profiles: Profiles,
+    pub(crate) profiles: Arc<InUse>,
     pub(crate) ledger: Ledger,
     pub(crate) answers: Answers,
     pub(crate) tasks: Observed,
@@ -104,6 +105,9 @@ impl Server {
 /// Where what decisions rest on is read from.
 #[derive(Debug)]
 pub(crate) struct Sources {
+    /// The configuration, whose profiles are read again; none where it did not
+    /// come from a file.
+    pub(crate) config: Option<std::path::PathBuf>,
     /// The folder of policies; without one the shipped ones decide.
     pub(crate) policies: Option<std::path::PathBuf>,
     pub(crate) catalog: config::Catalog,
@@ -193,11 +197,7 @@ pub(crate) fn in_force(
     let now = environment.now();
     let mut entries = vec![(Draft::new(Kind::Start, now), InForce::Unchanged)];
     for profile in profiles.iter() {
-        let mut loaded = Draft::new(Kind::ProfileLoaded, now);
-        loaded.profile = Some(profile.id().to_string());
-        loaded.world = Some(profile.world().to_owned());
-        loaded.component = Some(profile.component_digest());
-        entries.push((loaded, InForce::Unchanged));
+        entries.push((profile_loaded(now, profile), InForce::Unchanged));
     }
     for (agent, before) in aliases.iter() {
         let mut alias = Draft::new(Kind::Alias, now);
@@ -211,6 +211,15 @@ pub(crate) fn in_force(
         entries.push((entry, InForce::Catalog));
     }
     entries
+}
+
+/// Calls may be admitted under this profile from here on.
+pub(crate) fn profile_loaded(now: Time, profile: &Profile) -> Draft {
+    let mut loaded = Draft::new(Kind::ProfileLoaded, now);
+    loaded.profile = Some(profile.id().to_string());
+    loaded.world = Some(profile.world().to_owned());
+    loaded.component = Some(profile.component_digest());
+    loaded
 }
 
 /// These policies decide from here on.
@@ -237,7 +246,7 @@ impl Gateway {
         let aliases = self.identities.aliases();
         in_force(
             &self.environment,
-            &self.profiles,
+            &self.profiles.current(),
             &basis.policies,
             &basis.approved,
             aliases,

@@ -48,6 +48,10 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             "countersign-canon",
             "--package",
             "countersign-component",
+            "--package",
+            "countersign-example-decimal-1",
+            "--package",
+            "countersign-example-decimal-2",
             "--target-dir",
             "target/guest-native",
         ];

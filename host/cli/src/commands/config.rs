@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use countersign_gateway::check_profiles;
 use countersign_gateway::config::{Config, schema};
 
 use crate::failure::{Failure, Status};
@@ -18,7 +19,8 @@ pub(crate) enum ConfigCommand {
 /// Say whether a configuration is good
 ///
 /// Reads the file as `serve` does, and the files that `serve` reads with it:
-/// certificates and tokens for servers. Nothing is opened, bound or fetched.
+/// certificates, tokens for servers, and profiles, whose digests, signatures and
+/// components are checked as at a start. Nothing is opened, bound or fetched.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Exit status:
@@ -48,6 +50,8 @@ impl ConfigCommand {
 impl Check {
     fn run(&self) -> Result<Status, Failure> {
         let config = Config::read(&self.config)
+            .map_err(|error| Failure::new(Status::USAGE, error.to_string()))?;
+        check_profiles(&config.profiles)
             .map_err(|error| Failure::new(Status::USAGE, error.to_string()))?;
         let servers: Vec<&str> = config.servers.iter().map(|one| one.name.as_str()).collect();
         print(&format!("good: {}\n", servers.join(", ")))

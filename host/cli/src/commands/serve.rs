@@ -17,7 +17,7 @@ use crate::failure::{Failure, Status};
 /// Prints the address that it serves on one line, and the key that verifies
 /// its log on the next, and goes on until SIGINT or SIGTERM: then it admits
 /// nothing more, lets what runs end, settles, and signs the log. On SIGHUP it
-/// reads policies and approvals again, all or nothing. The log of the program
+/// reads policies, approvals and profiles again, all or nothing. The log of the program
 /// itself goes to the standard error.
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -5,6 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::identity::Resource;
+use countersign_canon::ProfileId;
+use countersign_evidence::key::VerifyingKey;
 use http::Uri;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
@@ -13,8 +15,8 @@ use super::identity::{Around, identity};
 use super::server::check::servers;
 use super::store::store;
 use super::{
-    Answers, Catalog, Config, ConfigError, Enforcement, Limits, OnDrift, Profiles, Required, Store,
-    Telemetry, Tls, Traces, file,
+    Answers, Catalog, Config, ConfigError, Enforcement, Limits, OnDrift, ProfileFile, Profiles,
+    Required, Store, Telemetry, Tls, Traces, Vendor, file,
 };
 
 pub(super) type Checked<T> = Result<T, ConfigError>;
@@ -35,6 +37,7 @@ pub(super) fn config(file: file::File, folder: &Path) -> Checked<Config> {
     let client_required = identity.tokens.is_none() && identity.issuers.is_empty();
     let outside = identity.resource.as_ref().and_then(Resource::host);
     Ok(Config {
+        file: None,
         answers: answers(&file.executions, &file.limits, &store, folder),
         listen,
         hosts: file
@@ -136,13 +139,50 @@ fn profiles(profile: file::Profile, folder: &Path) -> Checked<Profiles> {
         let digest = file.digest.map(|digest| digest.parse()).transpose();
         let digest =
             digest.map_err(|error| ConfigError::new(format!("`profile.file.digest`: {error}")))?;
-        Ok((folder.join(file.path), digest))
+        if digest.is_none() && file.signature.is_none() {
+            return Err(ConfigError::new(format!(
+                "`profile.file` `{}` has neither a `digest` nor a `signature`",
+                file.path.display()
+            ))
+            .help(
+                "`countersign profile inspect` prints the digest of a component that you trust",
+            ));
+        }
+        Ok(ProfileFile {
+            path: folder.join(file.path),
+            digest,
+            signature: file.signature.map(|path| folder.join(path)),
+        })
     });
     Ok(Profiles {
         default,
         files: files.collect::<Checked<_>>()?,
+        vendors: vendors(profile.vendors)?,
         cache: profile.cache.map(|path| folder.join(path)),
     })
+}
+
+fn vendors(given: Vec<file::Vendor>) -> Checked<Vec<Vendor>> {
+    let vendors = given.into_iter().map(|vendor| {
+        let key = VerifyingKey::parse(&vendor.key).map_err(|error| {
+            ConfigError::new(format!("`profile.vendor.key`: {error}"))
+                .help("write what `countersign profile key` printed for the vendor")
+        })?;
+        let named = |name: &String| format!("{name}@0.0.0").parse::<ProfileId>().is_ok();
+        if vendor.profiles.is_empty() || !vendor.profiles.iter().all(named) {
+            let fault = format!(
+                "`profile.vendor.profiles` of `{}` names no profile",
+                key.name()
+            );
+            return Err(ConfigError::new(fault)
+                .help("list the names, without versions, that the vendor may sign for"));
+        }
+        Ok(Vendor {
+            key,
+            profiles: vendor.profiles,
+        })
+    });
+    vendors.collect()
 }
 
 /// A quarter of an hour.
@@ -230,6 +270,23 @@ mod tests {
 
     const OPEN: &str =
         "[identity]\nmode = \"open\"\n[[server]]\nname = \"a\"\nurl = \"http://127.0.0.1:1/mcp\"\n";
+
+    const VENDOR: &str = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW";
+
+    #[test]
+    fn a_component_is_pinned_by_a_digest_or_by_a_vendors_signature() {
+        let config = parse(&format!(
+            "{OPEN}[[profile.vendor]]\nkey = \"{VENDOR}\"\nprofiles = [\"b\"]\n\
+             [[profile.file]]\npath = \"b@1.0.0.wasm\"\nsignature = \"b.sig\"\n"
+        ))
+        .unwrap();
+        assert_eq!(config.profiles.vendors[0].key.to_string(), VENDOR);
+        let file = &config.profiles.files[0];
+        assert_eq!(
+            file.signature.as_deref(),
+            Some(Path::new("/etc/countersign/b.sig"))
+        );
+    }
 
     #[test]
     fn a_small_file_gives_a_whole_and_careful_configuration() {
@@ -325,6 +382,22 @@ mod tests {
             (
                 "a longest pause that is shorter than the first",
                 format!("{OPEN}retry_ms = 2000\nlongest_retry_ms = 1000\n"),
+            ),
+            (
+                "a component that nothing pins",
+                format!("{OPEN}[[profile.file]]\npath = \"a@1.0.0.wasm\"\n"),
+            ),
+            (
+                "a vendor without a key",
+                format!("{OPEN}[[profile.vendor]]\nkey = \"a\"\nprofiles = [\"b\"]\n"),
+            ),
+            (
+                "a vendor who may sign for nothing",
+                format!("{OPEN}[[profile.vendor]]\nkey = \"{VENDOR}\"\nprofiles = []\n"),
+            ),
+            (
+                "a vendor of one version",
+                format!("{OPEN}[[profile.vendor]]\nkey = \"{VENDOR}\"\nprofiles = [\"b@1.0.0\"]\n"),
             ),
             (
                 "an unknown revision",

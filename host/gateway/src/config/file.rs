@@ -313,17 +313,35 @@ pub(super) enum OnDrift {
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Profile {
+    /// The one that new calls are admitted under, `NAME@VERSION`.
     pub(super) default: Option<String>,
     pub(super) cache: Option<PathBuf>,
+    /// Components beside the built-in ones.
     #[serde(default, rename = "file")]
     pub(super) files: Vec<ProfileFile>,
+    /// Keys whose signatures of components are taken.
+    #[serde(default, rename = "vendor")]
+    pub(super) vendors: Vec<Vendor>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Vendor {
+    /// What `countersign profile key` printed: `NAME+HASH+KEY`.
+    pub(super) key: String,
+    /// The profiles that it is trusted for, by name, without versions.
+    pub(super) profiles: Vec<String>,
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ProfileFile {
+    /// `NAME@VERSION.wasm`
     pub(super) path: PathBuf,
+    /// What its bytes hash to: `sha256:` and 64 hexadecimal digits.
     pub(super) digest: Option<String>,
+    /// A trusted vendor's signature of it, as `countersign profile sign` writes.
+    pub(super) signature: Option<PathBuf>,
 }
 
 #[derive(Default, Deserialize, JsonSchema)]

@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use countersign_canon::{Digest, ProfileId};
 use countersign_evidence::LogId;
+use countersign_evidence::key::VerifyingKey;
 use countersign_identity::{Aliases, ProofRules, TrustDomain};
 use countersign_ledger::DatabaseUrl;
 use http::Uri;
@@ -30,6 +31,8 @@ pub use server::{OnDisconnect, Patience, Secret, Server, Transport};
 /// A valid configuration.
 #[derive(Clone, Debug)]
 pub struct Config {
+    /// The file that it was read from, to be read again at a reload.
+    pub file: Option<PathBuf>,
     /// Where agents are served. Port 0 takes any free port.
     pub listen: SocketAddr,
     /// Values of `Host`, without a port, that are answered; loopback names and
@@ -253,10 +256,33 @@ pub enum OnDrift {
 pub struct Profiles {
     /// The one that new calls are admitted under.
     pub default: ProfileId,
-    /// Components beside the built-in ones, each with the digest it must have.
-    pub files: Vec<(PathBuf, Option<Digest>)>,
+    /// Components beside the built-in ones, each with what it is pinned by.
+    pub files: Vec<ProfileFile>,
+    /// Whose signatures are taken, and for which profiles.
+    pub vendors: Vec<Vendor>,
     /// Where compiled code is kept between runs.
     pub cache: Option<PathBuf>,
+}
+
+/// A component in a file, and what it is pinned by: a digest, a vendor's
+/// signature, or both.
+#[derive(Clone, Debug)]
+pub struct ProfileFile {
+    /// `NAME@VERSION.wasm`
+    pub path: PathBuf,
+    /// What its bytes hash to.
+    pub digest: Option<Digest>,
+    /// The signed note beside it.
+    pub signature: Option<PathBuf>,
+}
+
+/// A key, and the profiles that it is trusted for.
+#[derive(Clone, Debug)]
+pub struct Vendor {
+    /// By which signatures are checked.
+    pub key: VerifyingKey,
+    /// Names of profiles, without their versions.
+    pub profiles: Vec<String>,
 }
 
 /// Which calls need an `execution_id`.
@@ -334,7 +360,11 @@ impl Config {
         let text = std::fs::read_to_string(path)
             .map_err(|source| ConfigError::unreadable(path, &source))?;
         let folder = path.parent().unwrap_or_else(|| Path::new("."));
-        Self::parse(&text, folder).map_err(|error| error.in_file(path))
+        let config = Self::parse(&text, folder).map_err(|error| error.in_file(path))?;
+        Ok(Self {
+            file: Some(path.to_owned()),
+            ..config
+        })
     }
 
     /// Reads a configuration from its text; relative paths start at `folder`.

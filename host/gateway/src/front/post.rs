@@ -68,7 +68,7 @@ pub(super) async fn post(
         }
     };
     let begun = gateway.environment.monotonic();
-    let admitted = admit(gateway.profiles.default(), &message).await;
+    let admitted = admit(&arrival.profile, &message).await;
     took(&gateway, Stage::Admit, begun);
     let admitted = match admitted {
         Ok(Ok(admitted)) => admitted,
@@ -142,6 +142,7 @@ async fn arrive(
         agent,
         facts,
         server,
+        profile: gateway.profiles.default(),
         session: None,
         revision: None,
         at,

@@ -54,7 +54,7 @@ impl Received {
         match admitted {
             Admitted::Call(call) => {
                 let begun = self.gateway.environment.monotonic();
-                let bound = interpret(self.gateway.profiles.default(), &call).await;
+                let bound = interpret(&self.arrival.profile, &call).await;
                 took(&self.gateway, Stage::Interpret, begun);
                 let bound = match bound {
                     Ok(Ok(bound)) => bound,

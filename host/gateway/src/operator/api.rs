@@ -269,6 +269,12 @@ pub struct Reloaded {
     pub policies: String,
     /// The servers whose approval changed.
     pub servers: Vec<String>,
+    /// The profile for new calls.
+    #[serde(default)]
+    pub profile: String,
+    /// The profiles that were not loaded before.
+    #[serde(default)]
+    pub loaded: Vec<String>,
 }
 
 /// Why something was not done.

@@ -83,5 +83,7 @@ fn reloaded(now: InForceNow) -> Reloaded {
     Reloaded {
         policies: now.policies.to_string(),
         servers: now.servers,
+        profile: now.profile,
+        loaded: now.loaded,
     }
 }

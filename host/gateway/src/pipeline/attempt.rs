@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use countersign_canon::{Id, preimage};
+use countersign_engine::Profile;
 use countersign_evidence::{
     Agent, CallId, Draft, ExecutionId, ExecutionIdStatus, Kind, Target, Time, WorkflowId,
 };
@@ -24,6 +25,8 @@ pub(crate) struct Arrival {
     /// What else authentication established.
     pub(crate) facts: Facts,
     pub(crate) server: Arc<Server>,
+    /// The profile for new calls when it arrived: all of it is read by one.
+    pub(crate) profile: Profile,
     pub(crate) session: Option<Arc<Session>>,
     pub(crate) revision: Option<Revision>,
     pub(crate) at: Time,

@@ -47,7 +47,7 @@ impl Classified {
 }
 
 /// Classifies an attempt, and moves it to the recorded profile where there is
-/// a record under another one that is loaded.
+/// a record under another one.
 pub(crate) async fn classify(
     gateway: &Gateway,
     attempt: &mut Attempt,
@@ -77,12 +77,15 @@ async fn adopt(
     if recorded == attempt.bound.profile.id().as_str() {
         return Ok(());
     }
-    let profile = recorded
-        .parse()
-        .ok()
-        .and_then(|id| gateway.profiles.get(&id));
-    // Not loaded: what cannot be compared is refused as incomparable, and
-    // never called different.
+    let profile = match recorded.parse() {
+        Ok(id) => {
+            let component = execution.admitted.component;
+            gateway.profiles.recorded(&id, component).await
+        }
+        Err(_) => None,
+    };
+    // Not there: what cannot be compared is refused as incomparable, and never
+    // called different.
     let Some(profile) = profile else {
         return Ok(());
     };
@@ -90,13 +93,13 @@ async fn adopt(
         profile: profile.id().clone(),
         component: profile.component_digest(),
     };
-    let admitted = admit(profile, &attempt.message)
+    let admitted = admit(&profile, &attempt.message)
         .await
         .map_err(Stopped::Fault)?;
     let Ok(Admitted::Call(call)) = admitted else {
         return Err(not_admissible());
     };
-    let bound = interpret(profile, &call).await.map_err(Stopped::Fault)?;
+    let bound = interpret(&profile, &call).await.map_err(Stopped::Fault)?;
     attempt.bound = bound.map_err(|_| not_admissible())?;
     Ok(())
 }

@@ -263,7 +263,7 @@ async fn record_unread(
     if status.is_some() {
         draft.execution_id_status = status;
     }
-    let profile = gateway.profiles.default();
+    let profile = &arrival.profile;
     draft.profile = Some(profile.id().to_string());
     draft.world = Some(profile.world().to_owned());
     draft.component = Some(profile.component_digest());

@@ -2,7 +2,6 @@
 
 use std::net::SocketAddr;
 
-use countersign_engine::EngineError;
 use countersign_evidence::keyfile::KeyFileError;
 use countersign_ledger::LedgerError;
 use thiserror::Error;
@@ -11,6 +10,7 @@ use crate::answers::AnswersKeyError;
 use crate::environment::NoRandomness;
 use crate::fetch::FetchError;
 use crate::identity::IdentityError;
+use crate::profiles::ProfilesError;
 use crate::reload::ReloadError;
 use crate::rotation::RotationError;
 use crate::store::StoreError;
@@ -19,15 +19,9 @@ use crate::tls::TlsError;
 /// Why a gateway did not start.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// The engine cannot run here.
+    /// A profile is not loaded.
     #[error(transparent)]
-    Engine(#[from] EngineError),
-    /// A profile does not load.
-    #[error(transparent)]
-    Profile(Box<countersign_engine::LoadError>),
-    /// The default profile is none of those that are loaded.
-    #[error("the profile `{0}` is neither built in nor configured")]
-    DefaultProfile(String),
+    Profiles(#[from] ProfilesError),
     /// The policies or the approvals do not hold.
     #[error(transparent)]
     Basis(#[from] ReloadError),
@@ -85,10 +79,4 @@ pub enum StartError {
     /// There is no randomness.
     #[error(transparent)]
     Randomness(#[from] NoRandomness),
-}
-
-impl From<countersign_engine::LoadError> for StartError {
-    fn from(error: countersign_engine::LoadError) -> Self {
-        Self::Profile(Box::new(error))
-    }
 }

@@ -17,7 +17,6 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use countersign_engine::{CacheSettings, Engine, Profiles, Settings};
 use countersign_evidence::key::{SigningKey, VerifyingKey};
 use countersign_evidence::keyfile;
 use countersign_evidence::{Draft, LogId};
@@ -38,6 +37,7 @@ use crate::front::{Allowed, router};
 use crate::identity::Identities;
 use crate::limits::Limits;
 use crate::operator;
+use crate::profiles::InUse;
 use crate::reload::{self, InForceNow, ReloadError};
 use crate::rotation;
 use crate::session::Sessions;
@@ -81,9 +81,10 @@ pub struct Prepared {
 /// [`StartError`]; nothing is admitted then.
 pub async fn prepare(config: Config, environment: Environment) -> Result<Prepared, StartError> {
     // init
-    let profiles = profiles(&config.profiles, &environment)?;
     let archive = Archive::new(config.store.archive.clone());
+    let profiles = InUse::open(&config.profiles, archive.clone(), &environment)?;
     let sources = Sources {
+        config: config.file.clone(),
         policies: config.policies.clone(),
         catalog: config.catalog.clone(),
         archive: archive.clone(),
@@ -125,16 +126,14 @@ pub async fn prepare(config: Config, environment: Environment) -> Result<Prepare
         bytes: config.answers.all_bytes,
     };
     let ledger = store::open(&config.store, &environment, key, bounds)?;
-    for profile in profiles.iter() {
-        archive.keep_profile(profile).map_err(StartError::Archive)?;
-    }
-    reload::keep(&sources, &policies, &approved).map_err(StartError::Archive)?;
+    let in_use = profiles.current();
+    reload::keep(&sources, &in_use, &policies, &approved).map_err(StartError::Archive)?;
     let epochs = if ledger.rolled_back() {
         tracing::error!("the ledger is older than its anchor: nothing is admitted");
         Epochs::default()
     } else {
         let aliases = identities.aliases();
-        let entries = in_force(&environment, &profiles, &policies, &approved, aliases);
+        let entries = in_force(&environment, &in_use, &policies, &approved, aliases);
         first_entries(&ledger, entries).await?
     };
 
@@ -147,7 +146,7 @@ pub async fn prepare(config: Config, environment: Environment) -> Result<Prepare
         key: verifying,
     };
     let gateway = Arc::new(Gateway {
-        profiles,
+        profiles: Arc::new(profiles),
         decisions: Decisions::new(Basis {
             policies: Arc::new(policies),
             approved: Arc::new(approved),
@@ -213,7 +212,7 @@ impl Prepared {
         self.source.key.to_string()
     }
 
-    /// By which policies and approvals are read again while it runs.
+    /// By which policies, approvals and profiles are read again while it runs.
     #[must_use]
     pub fn reloader(&self) -> Reloader {
         Reloader(Arc::clone(&self.gateway))
@@ -283,12 +282,12 @@ impl Prepared {
     }
 }
 
-/// Reads policies and approvals again while a gateway runs.
+/// Reads policies, approvals and profiles again while a gateway runs.
 #[derive(Clone)]
 pub struct Reloader(Arc<Gateway>);
 
 impl Reloader {
-    /// Reads both again, and puts them in force; all or nothing.
+    /// Reads them again, and puts them in force; all or nothing.
     ///
     /// # Errors
     /// [`ReloadError`]; then what was in force stays so.
@@ -313,40 +312,6 @@ pub fn policy_tools(
             .map(countersign_policy::Typed::to_owned)
             .collect()
     }))
-}
-
-fn profiles(config: &config::Profiles, environment: &Environment) -> Result<Profiles, StartError> {
-    let cache = config.cache.clone();
-    let cache = cache.map(|folder| CacheSettings {
-        folder,
-        random: environment.random,
-    });
-    let engine = Engine::new(&Settings {
-        cache,
-        ..Settings::default()
-    })?;
-    let built_in = Profiles::embedded(&engine)?;
-    let mut loaded = Vec::new();
-    for (path, digest) in &config.files {
-        loaded.push(engine.load_file(path, *digest)?);
-    }
-    let wanted = &config.default;
-    let default = loaded
-        .iter()
-        .find(|profile| profile.id() == wanted)
-        .or_else(|| built_in.get(wanted))
-        .ok_or_else(|| StartError::DefaultProfile(wanted.to_string()))?;
-    // Other versions stay loaded, for executions that were recorded under them.
-    let mut profiles = Profiles::new(default.clone());
-    for profile in built_in.iter().chain(&loaded) {
-        profiles.insert(profile.clone());
-    }
-    for profile in profiles.iter() {
-        for warning in profile.warnings() {
-            tracing::warn!(profile = %profile.id(), "{warning}");
-        }
-    }
-    Ok(profiles)
 }
 
 fn servers(

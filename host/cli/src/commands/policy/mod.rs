@@ -168,6 +168,13 @@ impl Reload {
             [] => String::new(),
             servers => format!("; approvals changed: {}", servers.join(", ")),
         };
-        text::print(&format!("in force: {}{servers}\n", now.policies))
+        let loaded = match now.loaded.as_slice() {
+            [] => String::new(),
+            loaded => format!("; profiles loaded: {}", loaded.join(", ")),
+        };
+        text::print(&format!(
+            "in force: {}{servers}; new calls: {}{loaded}\n",
+            now.policies, now.profile
+        ))
     }
 }

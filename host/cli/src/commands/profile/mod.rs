@@ -1,9 +1,12 @@
-//! `countersign profile`: what profiles there are, what a file is, and whether
-//! a profile is adequate.
+//! `countersign profile`: what profiles there are, what a file is, whether a
+//! profile is adequate, and what a vendor needs to make one.
 
+mod build;
 mod certify;
 mod inspect;
 mod list;
+mod new;
+mod sign;
 
 use std::fs::File;
 use std::io::Read as _;
@@ -14,12 +17,17 @@ use countersign_engine::embedded;
 
 use crate::failure::{Failure, Status};
 
-/// See which profiles there are, and certify one
+/// See which profiles there are, make one, and certify it
 #[derive(Debug, Subcommand)]
 pub(crate) enum Profile {
     List(list::List),
     Inspect(inspect::Inspect),
     Certify(certify::Certify),
+    New(new::New),
+    Build(build::Build),
+    Key(sign::Key),
+    Sign(sign::Sign),
+    Verify(sign::Verify),
 }
 
 impl Profile {
@@ -28,6 +36,11 @@ impl Profile {
             Self::List(list) => list.run(),
             Self::Inspect(inspect) => inspect.run(),
             Self::Certify(certify) => certify.run(),
+            Self::New(new) => new.run(),
+            Self::Build(build) => build.run(),
+            Self::Key(key) => key.run(),
+            Self::Sign(sign) => sign.run(),
+            Self::Verify(verify) => verify.run(),
         }
     }
 }

@@ -1,0 +1,279 @@
+//! A profile is replaced by a newer version on a running gateway: executions are
+//! told apart by the version that they were recorded under, new ones by the new
+//! version, and nothing that is in flight is disturbed.
+//!
+//! The two versions of `docs/vendors/decimal.md`: under 1.0.0 `1.10` is `1.1`,
+//! and `11e-1` is another amount; under 2.0.0 all three are one.
+#![allow(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on fails"
+)]
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use countersign_canon::Digest;
+use countersign_tests::{Call, Client, Gateway, LedgerServer, Plan, Revision, Server, said};
+use serde_json::Value;
+
+const FIRST: &str = "decimal@1.0.0";
+const SECOND: &str = "decimal@2.0.0";
+
+fn component(id: &str) -> Vec<u8> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("profiles");
+    fs::read(folder.join(format!("{id}.wasm"))).unwrap()
+}
+
+/// The tables of a configuration that load those versions, from `profiles` in
+/// the gateway's own folder.
+fn files(ids: &[&str]) -> String {
+    let table = |id: &&str| {
+        let digest = Digest::of(&[&component(id)]);
+        format!("[[profile.file]]\npath = \"profiles/{id}.wasm\"\ndigest = \"{digest}\"\n")
+    };
+    ids.iter().map(table).collect()
+}
+
+/// Writes another `[profile]` into the configuration of a gateway that runs.
+fn configure(gateway: &Gateway, default: &str, files: &str) {
+    let path = gateway.folder().join("countersign.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    let (before, rest) = text.split_once("[profile]\n").unwrap();
+    let cache = rest.lines().find(|line| line.starts_with("cache")).unwrap();
+    let (_, after) = rest.split_once("[[server]]\n").unwrap();
+    let text =
+        format!("{before}[profile]\ndefault = \"{default}\"\n{cache}\n{files}[[server]]\n{after}");
+    fs::write(path, text).unwrap();
+}
+
+fn reload(gateway: &Gateway) -> Output {
+    gateway.run(&["policy", "reload", "--config", "countersign.toml"])
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+async fn pay(client: &Client, amount: &str, id: &str) -> (String, Value) {
+    let arguments = format!(r#"{{"from":"a","to":"b","amount":{amount}}}"#);
+    let call = Call::new("transfer", &arguments).under(id);
+    let answer = client.call(&call).await;
+    let verdict = answer.verdict();
+    let receipt = match verdict.as_str() {
+        "ok" => answer.result()["_meta"]["countersign.dev/receipt"].clone(),
+        _ => answer.error()["data"].clone(),
+    };
+    (verdict, receipt)
+}
+
+async fn verdict(client: &Client, amount: &str, id: &str) -> String {
+    pay(client, amount, id).await.0
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_version_is_replaced_while_calls_are_in_flight() {
+    let ledger = LedgerServer::http().await;
+    let plan = Plan::new(Server::listening(&ledger)).permit_everything();
+    let mut gateway = plan.profile(FIRST).also(&files(&[FIRST])).prepare();
+    let profiles = gateway.folder().join("profiles");
+    fs::create_dir(&profiles).unwrap();
+    for id in [FIRST, SECOND] {
+        fs::write(profiles.join(format!("{id}.wasm")), component(id)).unwrap();
+    }
+    gateway.start().await;
+    let client = gateway.client(Revision::July2026).await;
+
+    // Under the first version: one execution is settled, one is in flight.
+    let (settled, receipt) = pay(&client, "1.10", "old").await;
+    assert_eq!(
+        (settled.as_str(), &receipt["profile"]),
+        ("ok", &FIRST.into())
+    );
+    let slow = tokio::spawn({
+        let client = gateway.client(Revision::July2026).await;
+        async move {
+            let arguments = r#"{"from":"a","to":"b","amount":2.50,"delay_ms":8000}"#;
+            let call = Call::new("transfer_slowly", arguments).under("flying");
+            client.call(&call).await
+        }
+    });
+    ledger.wait_for_effects(2).await;
+    let flying =
+        |amount: &str| format!(r#"{{"from":"a","to":"b","amount":{amount},"delay_ms":8000}}"#);
+
+    // A version whose bytes are not what is pinned: nothing changes.
+    let both = files(&[FIRST, SECOND]);
+    let digest = Digest::of(&[&component(SECOND)]).to_string();
+    let other = Digest::of(&[b"other"]).to_string();
+    configure(&gateway, SECOND, &both.replace(&digest, &other));
+    let refused = reload(&gateway);
+    assert!(
+        !refused.status.success() && said(&refused).contains("profile-digest"),
+        "{}",
+        said(&refused)
+    );
+    // A version that is loaded, with other bytes: nothing changes either.
+    fs::write(profiles.join(format!("{FIRST}.wasm")), component(SECOND)).unwrap();
+    let swapped = both.replace(&Digest::of(&[&component(FIRST)]).to_string(), &digest);
+    configure(&gateway, SECOND, &swapped);
+    let refused = reload(&gateway);
+    assert!(
+        !refused.status.success() && said(&refused).contains("never changes"),
+        "{}",
+        said(&refused)
+    );
+    fs::write(profiles.join(format!("{FIRST}.wasm")), component(FIRST)).unwrap();
+    let (settled, receipt) = pay(&client, "3.10", "between").await;
+    assert_eq!(
+        (settled.as_str(), &receipt["profile"]),
+        ("ok", &FIRST.into())
+    );
+
+    // The swap.
+    configure(&gateway, SECOND, &both);
+    let done = reload(&gateway);
+    assert!(done.status.success(), "{}", said(&done));
+    let told = format!("new calls: {SECOND}; profiles loaded: {SECOND}\n");
+    assert!(text(&done).ends_with(&told), "{}", text(&done));
+    assert!(!slow.is_finished(), "it is in flight still");
+
+    // What is in flight, and what is settled, is told apart by the first.
+    for (amount, expected) in [
+        ("2.5", "in-flight"),
+        ("25e-1", "collision"),
+        ("2.6", "collision"),
+    ] {
+        let arguments = flying(amount);
+        let call = Call::new("transfer_slowly", &arguments).under("flying");
+        assert_eq!(client.call(&call).await.verdict(), expected, "{amount}");
+    }
+    assert!(!slow.is_finished(), "it is in flight still");
+    let told_apart = [
+        ("1.10", "replay"),
+        ("1.1", "replay"),
+        ("11e-1", "collision"),
+        ("1.2", "collision"),
+    ];
+    for (amount, expected) in told_apart {
+        assert_eq!(verdict(&client, amount, "old").await, expected, "{amount}");
+    }
+    // New executions are told apart by the second.
+    let (settled, receipt) = pay(&client, "1.10", "new").await;
+    assert_eq!(
+        (settled.as_str(), &receipt["profile"]),
+        ("ok", &SECOND.into())
+    );
+    for (amount, expected) in [
+        ("1.1", "replay"),
+        ("11e-1", "replay"),
+        ("1", "collision"),
+        ("1.2", "collision"),
+    ] {
+        assert_eq!(verdict(&client, amount, "new").await, expected, "{amount}");
+    }
+    // What was in flight settles under the version that it began with.
+    let answer = slow.await.unwrap();
+    assert_eq!(answer.verdict(), "ok");
+    let receipt = &answer.result()["_meta"]["countersign.dev/receipt"];
+    assert_eq!(receipt["profile"], FIRST);
+
+    // The first version is retired: its component is in the archive.
+    configure(&gateway, SECOND, &files(&[SECOND]));
+    let done = reload(&gateway);
+    assert!(done.status.success(), "{}", said(&done));
+    for (amount, expected) in told_apart {
+        assert_eq!(verdict(&client, amount, "old").await, expected, "{amount}");
+    }
+    assert_eq!(ledger.effects().len(), 4);
+
+    // The log has both, and both verify.
+    verify(&gateway, &client);
+
+    // A start finds it there too; without it, nothing is called different.
+    gateway.kill();
+    gateway.start().await;
+    let client = gateway.client(Revision::July2026).await;
+    for (amount, expected) in told_apart {
+        assert_eq!(verdict(&client, amount, "old").await, expected, "{amount}");
+    }
+    configure(&gateway, SECOND, &files(&[SECOND]));
+    let hex = Digest::of(&[&component(FIRST)]).to_string();
+    let (_, hex) = hex.split_once(':').unwrap();
+    let archived = find(gateway.folder(), &format!("{hex}.wasm")).unwrap();
+    fs::remove_file(archived).unwrap();
+    assert!(reload(&gateway).status.success());
+    for (amount, _) in told_apart {
+        assert_eq!(
+            verdict(&client, amount, "old").await,
+            "incomparable",
+            "{amount}"
+        );
+    }
+    assert_eq!(ledger.effects().len(), 4);
+    assert!(
+        gateway
+            .log()
+            .contains("neither configured nor in the archive")
+    );
+}
+
+/// Every claim that the requests can establish holds, for both versions.
+fn verify(gateway: &Gateway, client: &Client) {
+    let bundle = gateway.export();
+    let bytes = fs::read(&bundle).unwrap();
+    for id in [FIRST, SECOND] {
+        let name = format!("profiles/{id}.wasm");
+        let held = bytes
+            .windows(name.len())
+            .any(|part| part == name.as_bytes());
+        assert!(held, "the bundle holds {id}");
+    }
+    let mut arguments = vec!["verify".to_owned(), bundle.display().to_string()];
+    arguments.extend(["--trust".to_owned(), gateway.public_key()]);
+    arguments.extend(
+        [
+            "--profiles",
+            "profiles",
+            "--policies",
+            "permit-everything",
+            "--json",
+        ]
+        .map(str::to_owned),
+    );
+    for (number, (amount, id)) in (0..).zip([
+        ("1.10", "old"),
+        ("1.1", "old"),
+        ("11e-1", "old"),
+        ("1.10", "new"),
+        ("11e-1", "new"),
+    ]) {
+        let sent = format!(r#"{{"from":"a","to":"b","amount":{amount}}}"#);
+        let message = client.message(&Call::new("transfer", &sent).under(id));
+        let path = gateway.folder().join(format!("request-{number}.json"));
+        fs::write(&path, message).unwrap();
+        arguments.extend(["--request".to_owned(), path.display().to_string()]);
+    }
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let verified = gateway.run(&arguments);
+    let report: Value = serde_json::from_slice(&verified.stdout).unwrap();
+    let contradicted = report["claims"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .any(|claim| claim["status"] == "contradicted");
+    assert!(verified.status.success() && !contradicted, "{report:#}");
+}
+
+/// A file of that name, somewhere in a folder.
+fn find(folder: &Path, name: &str) -> Option<std::path::PathBuf> {
+    fs::read_dir(folder).unwrap().find_map(|entry| {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            find(&path, name)
+        } else {
+            path.ends_with(name).then_some(path)
+        }
+    })
+}
