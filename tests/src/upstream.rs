@@ -21,6 +21,7 @@ use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::{
     net::TcpListener,
+    sync::watch,
     task::{JoinHandle, JoinSet},
 };
 
@@ -42,6 +43,8 @@ pub enum Reaction {
     /// Answers with this status, content type and body; `ID` in the body
     /// stands for the request's id.
     Raw(u16, &'static str, String),
+    /// Answers with this text as `result` once it is told to.
+    Held(watch::Receiver<bool>, String),
     /// Keeps the connection open and never answers.
     Silence,
     /// Closes the connection instead of answering.
@@ -195,6 +198,11 @@ async fn answer(
         Reaction::Streamed(result) => {
             let event = format!("event: message\ndata: {}\n\n", enveloped(&result));
             Ok(respond(200, "text/event-stream", event))
+        }
+        Reaction::Held(mut told, result) => {
+            // Nobody who could tell any more is an end, too.
+            let _ = told.wait_for(|told| *told).await;
+            Ok(respond(200, "application/json", enveloped(&result)))
         }
         Reaction::Raw(status, kind, body) => Ok(respond(status, kind, body.replace("ID", &id))),
         Reaction::Silence => std::future::pending::<Result<_, Infallible>>()
