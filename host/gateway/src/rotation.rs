@@ -220,6 +220,10 @@ fn in_files(
         }
         Err(error) => return Err(error.into()),
     };
+    // A key that was begun would keep everybody from accepting the rollback.
+    if ledger.rolled_back() {
+        return Err(LedgerError::RolledBack.into());
+    }
     let next = if path.exists() {
         load(&path)?
     } else {

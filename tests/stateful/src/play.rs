@@ -175,8 +175,20 @@ impl Player {
 
     /// What only the first use of a server causes is over.
     fn warm(&mut self) -> Result<(), String> {
+        // A session that begins may bring other tools with it: those of operators and
+        // of agents begin now.
+        let config = self.config();
+        let environment = Environment::system();
+        let asked = self.ask(move || {
+            let looked = office::look(&config, &environment, None);
+            looked
+                .map(drop)
+                .map_err(|error| OperatorError::Broken(error.to_string()))
+        });
+        if asked.word != "done" {
+            return Err(format!("what is offered cannot be shown: {}", asked.word));
+        }
         for server in Server::ALL {
-            // A session that begins may bring other tools with it.
             for agent in [1, 0] {
                 let _ = self.request((agent, server), "resources/list", "");
             }

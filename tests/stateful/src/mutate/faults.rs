@@ -326,6 +326,17 @@ fn elsewhere() -> Vec<Row> {
             },
         ),
         Row::new(
+            "backup: an old one comes back, and its key is to change",
+            Story::Pay,
+            &["ledger-rolled-back"],
+            move |steps, _| {
+                let at = keep(steps)?;
+                steps.insert(at, Step::from(Act::Rotate));
+                steps.insert(at + 1, Step::from(Act::Office(Office::Accept)));
+                Some(at)
+            },
+        ),
+        Row::new(
             "backup: an old one comes back, and is accepted",
             Story::Pay,
             &["result"],

@@ -34,7 +34,7 @@ pub(super) const STATEFUL: &[Mutation] = mutations! {
     MODEL "decide by the old policies after a reload":
         "            policies: Arc::new(policies),\n            approved: Arc::new(approved),\n            enforcement: before.enforcement,\n" => "            policies: before.policies.clone(),\n            approved: Arc::new(approved),\n            enforcement: before.enforcement,\n";
     MODEL "compare no epochs":
-        "let stale = attempt.epochs != self.base.epochs;" => "let stale = attempt.epochs < self.base.epochs && false;";
+        "let stale = attempt.epochs != self.base.epochs;" => "let stale = false;";
     MODEL "ignore what differs from what was approved":
         "} else if (same && !moved) || record {" => "} else if (same && !moved) || record || !moved {";
     MODEL "serve an old list of tools":
@@ -49,10 +49,6 @@ pub(super) const STATEFUL: &[Mutation] = mutations! {
         "Event::Abandon => settle(&mut next, Outcome::OutcomeUnknown)," => "Event::Abandon => settle(&mut next, Outcome::NotAttempted),";
     MODEL "tell a task's end that is not in the log":
         "        Err(_) if ended.is_some() => Err(Problem::new(ErrorCode::SettlementFailed).into())," => "        Err(_) if ended.is_some() => Err(Problem::new(ErrorCode::TaskUnanswered).into()),";
-    MODEL "resolve what runs":
-        "    (At::InFlight,      On::Refuse,       &[At::InFlight]),\n" => "    (At::InFlight,      On::Refuse,       &[At::InFlight]),\n    (At::InFlight,      On::Resolve,      &[At::Settled]),\n";
-    MODEL "deliver as if it were settled what is not":
-        "                problem = Problem::new(ErrorCode::SettlementFailed);\n" => "                problem = Problem::new(ErrorCode::OutcomeUnknown);\n";
     MODEL "call every refusal safe":
         "    problem.safe_with_new_id = refused.safe_with_new_id;\n" => "    problem.safe_with_new_id = true || refused.safe_with_new_id;\n";
 };
