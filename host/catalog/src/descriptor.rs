@@ -144,6 +144,14 @@ mod tests {
     }
 
     #[test]
+    fn a_name_has_at_most_128_characters() {
+        for (chars, good) in [(128, true), (129, false)] {
+            let text = format!(r#"{{"name":"{}"}}"#, "ü".repeat(chars));
+            assert_eq!(Descriptor::read(text.as_bytes()).is_ok(), good, "{chars}");
+        }
+    }
+
+    #[test]
     fn what_names_no_tool_is_no_description() {
         for text in [
             "",

@@ -255,6 +255,13 @@ mod tests {
             );
         }
         // White space is nobody's approval and nobody's edit.
+        // The digest of a tool alone.
+        let tool = Descriptor::read(br#"{"name":"send__email"}"#).unwrap();
+        let other = Digest::of(&[b"x"]);
+        let edited = text.replacen(tool.digest().as_str(), other.as_str(), 1);
+        assert_ne!(edited, text);
+        let read = Lock::read(edited.as_bytes());
+        assert!(matches!(read, Err(LockError::Edited(_))), "{read:?}");
         let spaced = text.replace("\n", "\n ");
         assert_eq!(Lock::read(spaced.as_bytes()).unwrap(), lock());
     }
@@ -270,6 +277,17 @@ mod tests {
             r#"{"format":"countersign.catalog.v1","servers":{"a":{}}}"#,
         ] {
             assert!(Lock::read(text.as_bytes()).is_err(), "{text}");
+        }
+        // Nothing stands beside what it knows, in any of its objects.
+        let text = String::from_utf8(lock().write()).unwrap();
+        for before in ["\"format\"", "\"checkpoint\"", "\"digest\""] {
+            let more = text.replacen(before, &format!("\"more\": 1,\n{before}"), 1);
+            assert_ne!(more, text);
+            let read = Lock::read(more.as_bytes());
+            assert!(
+                matches!(read, Err(LockError::Malformed(_))),
+                "{before}: {read:?}"
+            );
         }
     }
 }

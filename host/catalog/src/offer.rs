@@ -205,6 +205,19 @@ mod tests {
     }
 
     #[test]
+    fn the_checkpoint_is_over_the_lines_that_the_specification_names() {
+        let (a, b) = (tool(r#"{"name":"a\"b"}"#), tool(r#"{"name":"B"}"#));
+        let place = Digest::of(&[b"place"]);
+        let lines = format!(
+            "countersign.catalog.v1\nledger\n{place}\n{} \"B\"\n{} \"a\\\"b\"\n",
+            b.digest(),
+            a.digest(),
+        );
+        let offer = Offer::new("ledger", place, [a, b]);
+        assert_eq!(offer.checkpoint(), Digest::of(&[lines.as_bytes()]));
+    }
+
+    #[test]
     fn an_offer_reads_back_and_in_no_other_spelling() {
         let offer = offer(&[
             r#"{"name":"a","inputSchema":{"maximum":1e400}}"#,

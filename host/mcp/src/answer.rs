@@ -390,6 +390,7 @@ mod tests {
             (r#"{"resultType":"task"}"#, None),
             (r#"{"resultType":1}"#, None),
             (r#"{"isError":"true"}"#, None),
+            (r#"{"resultType":"input_required","requestState":7}"#, None),
             (r#"{"_meta":[]}"#, None),
             ("[]", None),
             ("null", None),
@@ -398,6 +399,16 @@ mod tests {
                 .ok()
                 .map(|(_, verdict, _)| verdict);
             assert_eq!(got, verdict, "{text}");
+        }
+    }
+
+    #[test]
+    fn where_no_rounds_are_spoken_nobody_asks_for_one() {
+        let text = r#"{"resultType":"input_required"}"#;
+        let document = Document::read(text.as_bytes(), Limits::STANDARD).unwrap();
+        for rounds in [true, false] {
+            let read = Answer::result(document.root(), ResultType::AsIs, rounds);
+            assert_eq!(read.is_ok(), rounds);
         }
     }
 

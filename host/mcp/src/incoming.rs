@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn only_one_json_rpc_message_is_one() {
-        let cases: [(&str, Option<&str>); 19] = [
+        let cases: [(&str, Option<&str>); 24] = [
             (
                 r#"{"jsonrpc":"2.0","id":7,"result":{}}"#,
                 Some("our result"),
@@ -183,6 +183,14 @@ mod tests {
             ),
             (r#"{"jsonrpc":"2.0","id":7,"error":"x"}"#, None),
             (r#"{"jsonrpc":"2.0","id":7}"#, None),
+            (r#"{"jsonrpc":"2.0","id":{},"result":{}}"#, None),
+            (r#"{"jsonrpc":"2.0","id":true,"method":"ping"}"#, None),
+            (r#"{"jsonrpc":"2.0","id":7,"method":8}"#, None),
+            (r#"{"jsonrpc":"2.0","method":null}"#, None),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"method":"ping","result":{}}"#,
+                None,
+            ),
             (r#"{"jsonrpc":"1.0","id":7,"result":{}}"#, None),
             (r#"{"id":7,"result":{}}"#, None),
             (r#"[{"jsonrpc":"2.0","id":7,"result":{}}]"#, None),

@@ -37,3 +37,38 @@ pub fn value(view: &View, argument: &str) -> Result<Option<String>, NoForm> {
         Some(_) => return Err(NoForm),
     }))
 }
+
+#[cfg(test)]
+mod tests {
+    use countersign_canon::{Document, Limits, Numbers, interpret};
+
+    use super::*;
+
+    fn mirrored(argument: &str) -> Result<Option<String>, NoForm> {
+        let text =
+            format!(r#"{{"arguments":{{"a":{argument}}},"method":"tools/call","name":"t"}}"#);
+        let document = Document::read(text.as_bytes(), Limits::STANDARD).unwrap();
+        let profile = "exact@1.0.0".parse().unwrap();
+        let read = interpret(&profile, Numbers::AsWritten, &document.root().canonical());
+        value(&View::new(read.unwrap().view).unwrap(), "a")
+    }
+
+    #[test]
+    fn a_header_takes_texts_truth_values_and_integers_that_everybody_reads_alike() {
+        for (argument, header) in [
+            ("\"eu\"", Ok(Some("eu"))),
+            ("true", Ok(Some("true"))),
+            ("null", Ok(None)),
+            ("-7", Ok(Some("-7"))),
+            ("9007199254740991", Ok(Some("9007199254740991"))),
+            ("9007199254740992", Err(NoForm)),
+            ("-9007199254740992", Err(NoForm)),
+            ("1.0", Err(NoForm)),
+            ("[]", Err(NoForm)),
+            ("{}", Err(NoForm)),
+        ] {
+            let header = header.map(|text: Option<&str>| text.map(str::to_owned));
+            assert_eq!(mirrored(argument), header, "{argument}");
+        }
+    }
+}

@@ -154,7 +154,7 @@ mod tests {
                 r#"{"uri":"x","n":[1.0,-0,1e400,12345678901234567890],"a":{"b":1},"_meta":{"progressToken":7}}"#,
             ),
             (
-                r#"{"_meta":{"progressToken":"mine","k":1.50,"countersign.dev/x":1,"traceparent":"t","io.modelcontextprotocol/logLevel":"info"},"cursor":"c"}"#,
+                r#"{"_meta":{"progressToken":"mine","k":1.50,"countersign.dev/x":1,"traceparent":"t","tracestate":"s","baggage":"b","io.modelcontextprotocol/logLevel":"info"},"cursor":"c"}"#,
                 r#"{"cursor":"c","_meta":{"k":1.50,"progressToken":7}}"#,
             ),
         ] {

@@ -167,5 +167,9 @@ mod tests {
         ] {
             assert!(read(text).is_err(), "{text}");
         }
+        for (chars, good) in [(128, true), (129, false)] {
+            let text = format!(r#"{{"tools":[{{"name":"{}"}}]}}"#, "ü".repeat(chars));
+            assert_eq!(read(&text).is_ok(), good, "{chars}");
+        }
     }
 }

@@ -202,6 +202,13 @@ mod tests {
     }
 
     #[test]
+    fn an_id_with_a_nul_is_none() {
+        let events = read(b"id: a\0b\ndata: 1\n\nid: c\ndata: 2\n\n", 3);
+        let ids: Vec<_> = events.into_iter().map(|(id, _)| id).collect();
+        assert_eq!(ids, [None, Some(b"c".to_vec())]);
+    }
+
+    #[test]
     fn a_data_line_of_two_mebibytes_is_one_event() {
         let mut stream = b"data: ".to_vec();
         stream.resize(2 << 20, b'x');
