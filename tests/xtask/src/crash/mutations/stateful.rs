@@ -22,7 +22,7 @@ pub(super) const STATEFUL: &[Mutation] = mutations! {
 
     // Whose is what.
     MODEL "take a task for anybody's":
-        "e.task IS NOT NULL AND e.agent = (SELECT number FROM agents WHERE \\\n                     method = ?1 AND issuer = ?2 AND subject = ?3) AND e.task = ?4" => "e.task IS NOT NULL AND (?1 = ?1 OR ?2 = ?2 OR ?3 = ?3) AND e.task = ?4";
+        "e.task IS NOT NULL AND e.agent = (SELECT number FROM agents" => "e.task IS NOT NULL AND e.agent IS NOT (SELECT number + 1000000 FROM agents";
     MODEL "take a session for anybody's":
         "if session.agent != *agent || session.server != *server {\n            return None;\n        }\n        self.touch(session);" => "if session.server != *server && session.agent != *agent {\n            return None;\n        }\n        self.touch(session);";
     MODEL "take a round's state for anybody's":
