@@ -241,8 +241,12 @@ impl World {
     }
 
     /// Starts the process of a replica and does not wait; answers how much it had
-    /// said before.
+    /// said before. A cut that was armed for the one that died is not for this
+    /// one, which could not open its database then.
     pub fn spawn(&mut self, replica: usize) -> usize {
+        if let Some(shared) = &self.replicas[replica].victim.shared {
+            shared.proxy.calm();
+        }
         let sent = self.account.len();
         self.replicas[replica].excused = sent;
         self.replicas[replica].spawn()
