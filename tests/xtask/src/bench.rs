@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: builds what is measured, lets the benchmark program
 //! measure, and makes docs/performance.md of what it says.
 
+pub(crate) mod budget;
 mod page;
 
 use std::{
@@ -21,10 +22,17 @@ use crate::{
 /// docs/performance.md. With names of sections, those alone, and no page unless
 /// `--write` says so. `log` and `gateway` are compared with builds, made for
 /// this alone, that leave the log out or never wait for the disk.
+///
+/// `budget`, by itself, has valgrind's callgrind count the instructions of one
+/// admitted call of a kibibyte under a bundle of 100 rules in the development
+/// build: admit, interpret, decide, reserve and settle, each alone. It fails
+/// where a stage takes a tenth more than tests/xtask/budget.txt allows, so that
+/// a regression is seen without a clock.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// `machine`, `gateway`, `log`, `ledger`, `binding`, `verify`; `ledger-large=N` and
-    /// `verify-large=N`, which fill a ledger with N executions or entries and take long
+    /// `verify-large=N`, which fill a ledger with N executions or entries and take long;
+    /// or `budget`
     sections: Vec<String>,
 
     /// With the two that take long
@@ -34,6 +42,10 @@ pub(crate) struct Arguments {
     /// Write the sections that were named into docs/performance.md
     #[arg(long)]
     write: bool,
+
+    /// With `budget`: write what was counted as the new one
+    #[arg(long)]
+    update: bool,
 }
 
 /// What a section is measured with.
@@ -90,6 +102,9 @@ impl Section {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    if arguments.sections == ["budget"] {
+        return budget::run(arguments.update);
+    }
     let asked = asked(arguments)?;
     let kept = workspace::target().join("bench-said");
     if kept.exists() {

@@ -6,7 +6,6 @@
 //! missing. Nothing here is part of the product.
 
 mod bench;
-mod budget;
 mod chore;
 mod crash;
 mod demo;
@@ -41,7 +40,6 @@ enum Chore {
     Test(test::Arguments),
     Guest(guest::Arguments),
     Bench(bench::Arguments),
-    Budget(budget::Arguments),
     Crash(crash::Arguments),
     Fuzz(fuzz::Arguments),
     Interop(interop::Arguments),
@@ -53,7 +51,6 @@ fn main() -> ExitCode {
         Chore::Test(arguments) => test::run(&arguments),
         Chore::Guest(arguments) => guest::run(&arguments),
         Chore::Bench(arguments) => bench::run(&arguments),
-        Chore::Budget(arguments) => budget::run(&arguments),
         Chore::Crash(arguments) => crash::run(&arguments),
         Chore::Fuzz(arguments) => fuzz::run(&arguments),
         Chore::Interop(arguments) => interop::run(&arguments),

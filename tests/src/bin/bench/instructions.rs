@@ -1,5 +1,5 @@
 //! One admitted call, stage by stage, each in a function of its own that
-//! `cargo xtask budget` has callgrind count.
+//! `cargo xtask bench budget` has callgrind count.
 //!
 //! Time stands still, nothing is random, and one request is in each commit, so
 //! that two runs do the same.

@@ -12,7 +12,7 @@ const HEAD: &str = "\
 run, in turns, so that both see the same machine, and says whether the goal is met. Compare ratios, not figures of two
 machines. Memory is what the kernel counts as resident.
 
-How many instructions a call takes, stage by stage, is held against a budget by `cargo xtask budget`, without a clock.
+How many instructions a call takes, stage by stage, is held against a budget by `cargo xtask bench budget`, without a clock.
 
 ";
 

@@ -1,4 +1,4 @@
-//! `cargo xtask budget`: how many instructions one admitted call takes, so that
+//! `cargo xtask bench budget`: how many instructions one admitted call takes, so that
 //! a regression is seen without a clock.
 
 use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
@@ -7,21 +7,6 @@ use crate::{
     chore::{self, Failure, Outcome},
     nextest, workspace,
 };
-
-/// The instructions of one admitted call, stage by stage, against a budget
-///
-/// Has valgrind's callgrind count what the development build executes for one
-/// call of a kibibyte under a bundle of 100 rules: admit, interpret, decide,
-/// reserve and settle, each alone, one request in each commit, nothing read
-/// from a clock. Fails where a stage takes more than tests/xtask/budget.txt
-/// allows, and says by how much. The counts say whether a stage came to do more
-/// work; how fast the shipped program is says `cargo xtask bench`.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Arguments {
-    /// Write what was counted as the new budget
-    #[arg(long)]
-    update: bool,
-}
 
 /// The stages, in the order in which the benchmark program carries them out.
 const STAGES: [&str; 5] = ["admit", "interpret", "decide", "reserve", "settle"];
@@ -32,21 +17,23 @@ const END: &str = "end";
 const ROUNDS: u64 = 20;
 
 /// How far above its budget a stage may be, in tenths of a percent. Two runs of
-/// one build differ by a fifth of this at most.
-const TOLERANCE: u64 = 20;
+/// one build on one machine differ by some 0.2 %; another processor has libraries
+/// choose other code for the same work.
+const TOLERANCE: u64 = 100;
 
 /// How far below it the budget counts as loose, in tenths of a percent.
-const LOOSE: u64 = 50;
+const LOOSE: u64 = 150;
 
 const HEAD: &str = "\
 # Instructions of one admitted call in the development build, by stage: what
-# `cargo xtask budget` counts with callgrind, and holds the next build against.
-# `cargo xtask budget --update` writes it anew; say why in the commit.
+# `cargo xtask bench budget` counts with callgrind, and holds the next build against.
+# `cargo xtask bench budget --update` writes it anew; say why in the commit.
 ";
 
-pub(crate) fn run(arguments: &Arguments) -> Outcome {
+/// Builds what is counted, and counts.
+pub(super) fn run(update: bool) -> Outcome {
     nextest::binaries()?;
-    check(arguments.update)
+    check(update)
 }
 
 /// The same with binaries that are there.
@@ -70,7 +57,7 @@ pub(crate) fn check(update: bool) -> Outcome {
         match judge(instructions, allowed) {
             Verdict::Within => {}
             Verdict::Loose => println!(
-                "   {stage}: the budget is loose; `cargo xtask budget --update` would tighten it"
+                "   {stage}: the budget is loose; `cargo xtask bench budget --update` would tighten it"
             ),
             Verdict::Over(tenths) => over.push(format!(
                 "{stage} takes {instructions} instructions, {}.{} % more than its budget of {allowed}",
@@ -84,7 +71,7 @@ pub(crate) fn check(update: bool) -> Outcome {
     }
     Err(Failure::new(format!(
         "{}; find out why (callgrind_annotate target/budget/counted.*), or write a new budget with \
-         `cargo xtask budget --update` and say in the commit what it buys",
+         `cargo xtask bench budget --update` and say in the commit what it buys",
         over.join("; ")
     )))
 }
