@@ -1,6 +1,6 @@
 //! The stateful harness: the whole gateway, held against a model.
 //!
-//! A [`Plan`] is a sequence of requests and operator's acts. `generate` makes
+//! A `Plan` is a sequence of requests and operator's acts. `generate` makes
 //! valid ones from seeds, `mutate` changes one thing in each, `model` says, from
 //! the specification alone, what must come of every act: what its sender is
 //! told, and which entries the log gains. A `stage` is a real gateway to play it
