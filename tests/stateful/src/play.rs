@@ -201,7 +201,8 @@ impl Player {
         Ok(())
     }
 
-    /// Time goes by, and the ledger tries again what it keeps.
+    /// Time goes by, and the ledger tries again what it keeps. The writer answers
+    /// the first export before it does what is due, and the second after that.
     fn let_it_settle(&self) -> Result<(), String> {
         self.stage.later(2);
         let nobody = "call_00000000000000000000000000000000".parse();
@@ -209,8 +210,12 @@ impl Player {
             selection: nobody.map_or(Selection::All, Selection::Call),
             salts: false,
         };
-        operator::export(&self.config().store.operator, &wanted, &mut Vec::new())
-            .map_err(|error| error.to_string())
+        let operator = &self.config().store.operator;
+        for _ in 0..2 {
+            operator::export(operator, &wanted, &mut Vec::new())
+                .map_err(|error| error.to_string())?;
+        }
+        Ok(())
     }
 
     /// Everything comes to rest.
