@@ -226,7 +226,8 @@ fn the_approved_component_has_the_last_word_on_what_an_attempt_is() {
         inputs.components.approve(Judging(native(COMPONENT), says));
         inputs
     };
-    let mut table = Table::new("component");
+    // The bundles are honest, and a verifier without such components says so.
+    let mut table = Table::sampled("component", 0);
     for (what, says, status) in [
         (
             "calls everything fresh",
