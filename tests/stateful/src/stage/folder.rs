@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::plan::{AGENTS, Server};
@@ -87,7 +88,8 @@ pub(super) fn temporary() -> tempfile::TempDir {
 }
 
 /// Copies what a killed process leaves: every file as it is now, without sockets
-/// and without the index of the WAL, which is in memory.
+/// and without the index of the WAL, which is in memory. A file that was about to
+/// take another's name may have done so meanwhile: a moment later it is not there.
 pub(super) fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     // Some folders are to be their owner's alone.
@@ -98,7 +100,10 @@ pub(super) fn copy(from: &Path, to: &Path) {
         if kind.is_dir() {
             copy(&path, &to.join(name));
         } else if kind.is_file() && !name.to_string_lossy().ends_with("-shm") {
-            fs::copy(path, to.join(name)).unwrap();
+            match fs::copy(path, to.join(name)) {
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                copied => drop(copied.unwrap()),
+            }
         }
     }
 }
