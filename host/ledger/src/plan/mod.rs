@@ -91,7 +91,7 @@ pub(crate) struct Planned {
     pub(crate) row: Option<i64>,
     /// Whether that row is the one that the entry's own call opened, by which
     /// it is found.
-    pub(crate) by_row: bool,
+    by_row: bool,
 }
 
 impl Planned {
@@ -101,6 +101,14 @@ impl Planned {
             row: Some(row.number),
             entry,
         }
+    }
+
+    /// The call by which the entry is to be found by itself. What stands on the
+    /// chain that its own call opened is found by the row, whose name it repeats:
+    /// a second index by calls would cost each call a page.
+    pub(crate) fn call_id(&self) -> Option<&CallId> {
+        let named = self.entry.said().call_id.as_ref();
+        named.filter(|_| !self.by_row)
     }
 
     /// An entry that is about no execution.

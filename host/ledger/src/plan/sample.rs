@@ -1,10 +1,10 @@
 //! A row for the stores' own tests, and what a write to it must find.
 
 use countersign_canon::Digest;
-use countersign_evidence::{Agent, CallId, ExecutionId, Target};
+use countersign_evidence::{Agent, CallId, ExecutionId, Salt, Target};
 
 use super::{Row, Was};
-use crate::attempt::{Admitted, Position};
+use crate::attempt::{Admitted, Epochs, Position};
 use crate::execution::{Context, Execution};
 use crate::identity::{Fence, Incarnation};
 use crate::step::{Event, Owner, step};
@@ -51,6 +51,46 @@ pub(crate) fn row() -> Row {
         number: 1,
         execution,
     }
+}
+
+/// A row in which no two columns hold the same.
+pub(crate) fn distinct() -> Row {
+    let digest = |name: &str| Digest::of(&[name.as_bytes()]);
+    let mut row = row();
+    let execution = &mut row.execution;
+    execution.agent.issuer = "ops".into();
+    execution.admitted.component = digest("component");
+    execution.admitted.binding = digest("binding");
+    execution.admitted.target.server_digest = digest("server");
+    execution.context = Context {
+        client_digest: Some(digest("client")),
+        workflow_id: "workflow".parse().ok(),
+        represented_user: Some("bob".into()),
+        authority: Some("delegation".into()),
+        policy_digest: Some(digest("policies")),
+        catalog: Some(digest("catalog")),
+        epochs: Epochs {
+            policy: 11,
+            catalog: 12,
+        },
+    };
+    execution.record.owner = Incarnation::new(2);
+    execution.record.fence = Fence::FIRST.next();
+    execution.record.claimed = vec![digest("round"), digest("round after")];
+    execution.record.issued = Some(digest("state"));
+    execution.record.task = "task".parse().ok();
+    execution.salt = Some(Salt::new([7; 32]));
+    execution.chain_length = 21;
+    execution.last.sequence = 22;
+    execution.last.hash = digest("last");
+    execution.terminal = Some(Position {
+        log_id: execution.last.log_id.clone(),
+        sequence: 23,
+        hash: digest("terminal"),
+    });
+    execution.reserved_us = 31;
+    execution.changed_us = 32;
+    row
 }
 
 /// What stands in it.

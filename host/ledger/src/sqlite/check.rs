@@ -12,7 +12,7 @@ use countersign_canon::Digest;
 use countersign_evidence::checkpoint::SignedCheckpoint;
 use countersign_evidence::key::VerifyingKey;
 use countersign_evidence::tree::Frontier;
-use countersign_evidence::{Entry, Head, LogId};
+use countersign_evidence::{CallId, Entry, Head, LogId};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::anchor::Anchor;
@@ -265,14 +265,15 @@ impl Check<'_> {
 
     fn chain(&mut self, number: i64, execution: &Execution) -> Result<(), CheckError> {
         let place = format!("execution of call `{}`", execution.call_id);
-        let entries: Vec<Vec<u8>> = {
-            let sql = "SELECT bytes FROM entries WHERE execution = ?1 ORDER BY sequence";
+        let entries: Vec<(Vec<u8>, Option<String>)> = {
+            let sql = "SELECT bytes, call_id FROM entries WHERE execution = ?1 ORDER BY sequence";
             let mut statement = self.connection.prepare_cached(sql)?;
-            let rows = statement.query_map(params![number], |row| row.get(0))?;
+            let rows =
+                statement.query_map(params![number], |row| Ok((row.get(0)?, row.get(1)?)))?;
             rows.collect::<Result<_, _>>()?
         };
         let (mut length, mut last, mut terminal) = (0_u64, None, false);
-        for bytes in &entries {
+        for (bytes, found_by) in &entries {
             // One that cannot be read was found among the entries.
             let Ok(entry) = Entry::parse(bytes) else {
                 return Ok(());
@@ -287,6 +288,14 @@ impl Check<'_> {
             if !fits || !mine {
                 let at = entry.sequence();
                 self.find(&place, format!("entry {at} is not the next of its chain"));
+            }
+            // Its own call's entries are found by the row; other builds named them
+            // once more.
+            let call_id = said.call_id.as_ref().map(CallId::as_str);
+            let by_row = call_id == Some(execution.call_id.as_str());
+            if found_by.as_deref() != call_id && !(by_row && found_by.is_none()) {
+                let at = entry.sequence();
+                self.find(&place, format!("entry {at} is not found by its call"));
             }
             let named = execution.terminal.as_ref();
             terminal |= named.is_some_and(|named| named.hash == entry.hash());

@@ -100,6 +100,7 @@ fn assert_durable(connection: &Connection, path: &Path) -> Result<(), OpenError>
 /// in every other one this does nothing.
 fn as_built(connection: &Connection) -> rusqlite::Result<()> {
     if cfg!(feature = "bench-without-durability") {
+        tracing::error!("this build never waits for the disk: it is for a benchmark alone");
         connection.pragma_update(None, "synchronous", "OFF")?;
     }
     Ok(())

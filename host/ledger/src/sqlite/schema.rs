@@ -81,7 +81,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
         time_us     INTEGER NOT NULL,
         execution   INTEGER REFERENCES executions (number),
         agent       INTEGER REFERENCES agents (number),
-        call_id     TEXT,
+        call_id     TEXT, -- NULL too where the execution is that call's
         workflow_id TEXT,
         bytes       BLOB    NOT NULL
     ) STRICT;

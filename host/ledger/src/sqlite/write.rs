@@ -202,9 +202,7 @@ fn append(
         Some(agent) => Some(agent_number(connection, agents, agent)?),
         None => None,
     };
-    // What stands on the chain that its own call opened is found by the row, whose
-    // name it repeats: a second index by calls would cost each call a page.
-    let call_id = said.call_id.as_ref().filter(|_| !planned.by_row);
+    let call_id = planned.call_id();
     let sql = "INSERT INTO entries (sequence, hash, time_us, execution, agent, call_id, \
                workflow_id, bytes) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
     let changed = connection.prepare_cached(sql)?.execute(params![
@@ -237,7 +235,7 @@ mod tests {
     use super::*;
     use crate::plan::sample;
     use crate::sqlite::connect::writing;
-    use crate::sqlite::schema;
+    use crate::sqlite::{rows, schema};
 
     #[test]
     fn a_row_is_written_only_under_the_owner_the_fence_and_the_length_that_were_read() {
@@ -254,5 +252,20 @@ mod tests {
             assert!(matches!(said, Err(StoreError::Damaged(_))), "{wrong:?}");
         }
         update(&connection, &row, sample::was()).unwrap();
+    }
+
+    #[test]
+    fn a_row_reads_back_as_it_was_written_in_each_column() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ledger.db");
+        let mut connection = writing(&path, None).unwrap().connection;
+        schema::migrate(&mut connection).unwrap();
+        let incarnations = "INSERT INTO incarnations (started_us) VALUES (0), (0)";
+        connection.execute(incarnations, []).unwrap();
+        let row = sample::distinct();
+        insert(&connection, &mut HashMap::new(), &row).unwrap();
+        let log_id = &row.execution.last.log_id;
+        let read = rows::by_number(&connection, log_id, row.number).unwrap();
+        assert_eq!(read.unwrap().execution, row.execution);
     }
 }

@@ -29,7 +29,7 @@ impl Entries {
         for planned in &batch.entries {
             let (entry, said) = (&planned.entry, planned.entry.said());
             let agent = said.agent.as_ref().map(|agent| names.agent(agent));
-            let (call_id, workflow_id) = (said.call_id.as_ref(), said.workflow_id.as_ref());
+            let (call_id, workflow_id) = (planned.call_id(), said.workflow_id.as_ref());
             entries.sequence.push(signed(entry.sequence())?);
             entries.hash.push(entry.hash().to_bytes().to_vec());
             entries.time_us.push(said.time.micros());
