@@ -129,12 +129,12 @@ impl CallId {
     /// each other lie side by side in an index, however large it is.
     #[must_use]
     pub fn minted(at: Time, random: [u8; 16]) -> Self {
-        let mut bytes = random;
-        let millis = at.micros().div_euclid(1_000).to_be_bytes();
-        for (byte, of_time) in bytes.iter_mut().zip(millis.into_iter().skip(2)) {
-            *byte = of_time;
-        }
-        Self(uuid_text(bytes, 7).into())
+        let [a, b, c, d, e, f, g, h, i, j, ..] = random;
+        // Before 1970 the clock is wrong, and the order of names is no matter.
+        let millis = u64::try_from(at.micros().div_euclid(1_000)).unwrap_or_default();
+        let name =
+            uuid::Builder::from_unix_timestamp_millis(millis, &[a, b, c, d, e, f, g, h, i, j]);
+        Self(name.into_uuid().to_string().into())
     }
 }
 
@@ -143,24 +143,9 @@ impl SessionId {
     /// text form of a UUID).
     #[must_use]
     pub fn from_random(bytes: [u8; 16]) -> Self {
-        Self(uuid_text(bytes, 4).into())
+        let name = uuid::Builder::from_random_bytes(bytes);
+        Self(name.into_uuid().to_string().into())
     }
-}
-
-fn uuid_text(mut bytes: [u8; 16], number: u8) -> String {
-    // With version and the RFC 9562 variant, so that other tools read it as one.
-    let [_, _, _, _, _, _, version, _, variant, ..] = &mut bytes;
-    *version = *version & 0x0f | number << 4;
-    *variant = *variant & 0x3f | 0x80;
-    let number = u128::from_be_bytes(bytes);
-    format!(
-        "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
-        number >> 96,
-        number >> 80 & 0xffff,
-        number >> 64 & 0xffff,
-        number >> 48 & 0xffff,
-        number & 0xffff_ffff_ffff,
-    )
 }
 
 #[cfg(test)]
