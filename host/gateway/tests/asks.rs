@@ -107,6 +107,30 @@ async fn while_calls_of_two_clients_are_open_neither_is_asked_and_while_two_of_o
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_nobody_waits_for_any_more_is_asked_of_no_other_client() {
+    let (stdio, gateway) = start(PERMIT).await;
+    let (mine, other) = (willing(&gateway).await, willing(&gateway).await);
+    let waiting = client::call(1, "wait", "{}", None);
+    let open = {
+        let other = other.clone();
+        tokio::spawn(async move { other.post(waiting).await })
+    };
+    until(|| stdio.noted("effects").len() == 1).await;
+    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+    assert_eq!(other.post(cancel).await.status, 202);
+    open.await.unwrap();
+    // The server may still be at it, and ask for it.
+    assert_eq!(mine.call("ask", "{}", None).await.code(), None);
+    let replies = stdio.noted("replies");
+    assert!(replies[0].contains("-32601"), "{replies:?}");
+    let question = client::call(2, "ask", "{}", None);
+    let mut events = other.stream(Method::POST, &question).await;
+    assert_eq!(events.json().await["method"], "sampling/createMessage");
+    assert_eq!(other.post(REPLY).await.status, 202);
+    assert_eq!(events.json().await["id"], 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_a_server_takes_back_or_does_not_wait_for_is_given_up() {
     let (stdio, gateway) = start(PERMIT).await;
     let session = willing(&gateway).await;

@@ -212,6 +212,10 @@ impl Catalog {
                 })
             }
             Err(reason) => {
+                if stale {
+                    // What was heard is still to be looked at.
+                    upstream.tools_have_changed();
+                }
                 let listing = before.ok_or(reason)?;
                 tracing::warn!(
                     reason = reason.as_str(),

@@ -22,7 +22,7 @@ use countersign_mcp::task::{self, Task};
 use countersign_mcp::{Answer, ErrorCode, Problem, envelope};
 
 use super::respond;
-use crate::delivery::{Cancel, Reply};
+use crate::delivery::{self, Cancel, Reply};
 use crate::pipeline::{Arrival, ledger_problem, unread_because};
 use crate::state::Gateway;
 use crate::upstream::{self, Exchange};
@@ -156,7 +156,8 @@ async fn ask(
         mirrored: &[],
         body: &body,
         gate: None,
-        line: None,
+        // A client's request, and on its answer nothing can be asked.
+        line: Some(delivery::channel().0.line()),
         endless: false,
         cancel: Cancel::default(),
     };

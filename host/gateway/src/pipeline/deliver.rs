@@ -62,7 +62,7 @@ pub(super) fn deliver(attempt: &Attempt, settling: Settling) -> Reply {
 /// Why, for the caller; nothing of the upstream's address or of its words.
 const fn explained(reason: Reason) -> &'static str {
     match reason {
-        Reason::Unreachable => "the server cannot be reached",
+        Reason::Unreachable | Reason::Ungreeted => "the server cannot be reached",
         Reason::ReservationLost => "the reservation did not hold",
         Reason::Timeout => "the time was up",
         Reason::Closed => "the connection broke off",

@@ -1,8 +1,9 @@
 //! What an upstream asked of a client while a request was open, and the answers
 //! that are still awaited.
 //!
-//! They are given up when the request is answered: the client has then no stream
-//! any more on which it would be asked.
+//! They are given up when the request is answered, and where one stream serves
+//! several, when none of the client's is open: it has then no stream any more on
+//! which it would be asked.
 
 use std::future::Future;
 
@@ -75,7 +76,10 @@ impl Asked {
     /// The next answer, as it goes back; waits for ever where nothing is open.
     pub(super) async fn next(&mut self) -> Vec<u8> {
         loop {
-            match self.waiting.join_next().await {
+            let joined = self.waiting.join_next().await;
+            // What is over holds no session.
+            self.open.retain(|question| !question.waiting.is_finished());
+            match joined {
                 Some(Ok(answer)) => return answer,
                 // One that was withdrawn.
                 Some(Err(_)) => {}

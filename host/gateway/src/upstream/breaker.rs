@@ -24,6 +24,14 @@ pub(crate) struct Unready {
     pub(crate) again_in: Option<Duration>,
 }
 
+impl Unready {
+    /// Whether it speaks against the upstream: what was not tried says nothing,
+    /// and one that answers, whatever it says, is there.
+    pub(super) fn counts(self) -> bool {
+        self.again_in.is_none() && self.reason != Reason::Ungreeted
+    }
+}
+
 impl From<Reason> for Unready {
     fn from(reason: Reason) -> Self {
         Self {

@@ -33,8 +33,7 @@ impl Upstream {
                 Ok(())
             }
             Err(unready) => {
-                // What was not tried says nothing.
-                if unready.again_in.is_none() {
+                if unready.counts() {
                     pass.failed(Instant::now());
                 }
                 Err(unready)
@@ -45,7 +44,7 @@ impl Upstream {
     /// The same for whoever has passed the breaker already.
     pub(super) async fn ready_still(&self, agent: &Agent) -> Result<(), Reason> {
         self.open(agent, false).await.map_err(|unready| {
-            if unready.again_in.is_none() {
+            if unready.counts() {
                 self.breaker.failed(Instant::now());
             }
             unready.reason

@@ -4,7 +4,6 @@
 //! no initialize-and-resend. Once a byte of a request may have left, nothing is
 //! sent again and only an authoritative answer says what became of it
 //! (`docs/spec/protocol.md` §1). Sessions and processes belong to one agent.
-
 //!
 //! `request` is what is sent and what may become of it, `trace` how far it
 //! came, `health` and `breaker` whether it is tried at all.
@@ -187,6 +186,11 @@ impl Upstream {
     /// Whether the list of tools is known to have changed; asking resets it.
     pub(crate) fn take_tools_changed(&self) -> bool {
         self.signals.tools_changed.swap(false, Ordering::SeqCst)
+    }
+
+    /// Gives back what [`Upstream::take_tools_changed`] took, for the next look.
+    pub(crate) fn tools_have_changed(&self) {
+        self.signals.tools_changed.store(true, Ordering::SeqCst);
     }
 
     /// Sends one request and reads its answer.

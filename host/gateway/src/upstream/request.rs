@@ -49,6 +49,8 @@ pub(crate) enum Exchange<T> {
 pub(crate) enum Reason {
     /// It could not be connected to, started or greeted.
     Unreachable,
+    /// It is there, and answered the greeting with something else.
+    Ungreeted,
     /// The reservation does not hold any more.
     ReservationLost,
     /// The time was up.
@@ -76,7 +78,7 @@ impl Reason {
     #[must_use]
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
-            Self::Unreachable => "upstream-unreachable",
+            Self::Unreachable | Self::Ungreeted => "upstream-unreachable",
             Self::ReservationLost => "reservation-lost",
             Self::Timeout => "upstream-timeout",
             Self::Closed => "upstream-closed",

@@ -164,18 +164,21 @@ impl Inner {
         self.recycle(sent.connection, received.reusable());
         let Received::Answer { value, .. } = received else {
             tracing::warn!(url = %self.url, "the server did not answer `initialize`");
-            return Err(Reason::Unreachable);
+            return Err(Reason::Ungreeted);
         };
         let (agreed, offer) = value;
         if !agreed.has_sessions() {
             tracing::warn!(url = %self.url, "the server negotiated `{agreed}` in `initialize`");
-            return Err(Reason::Unreachable);
+            return Err(Reason::Ungreeted);
         }
         let session = Session::greeted(agreed, offer, secret);
         let body = envelope::message(None, "notifications/initialized", None);
         self.post_quietly(&session, "notifications/initialized", body)
             .await
-            .map_err(|_| Reason::Unreachable)?;
+            .map_err(|reason| match reason {
+                Reason::Status => Reason::Ungreeted,
+                _ => Reason::Unreachable,
+            })?;
         Ok(session)
     }
 
@@ -376,7 +379,7 @@ impl Inner {
         }
         builder
             .body(Full::new(Bytes::from(body)))
-            .map_err(|_| Reason::Unreachable)
+            .map_err(|_| Reason::Unwritable)
     }
 
     /// Ends the sessions, as good manners ask; best effort.

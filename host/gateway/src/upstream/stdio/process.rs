@@ -29,6 +29,9 @@ use crate::upstream::{Reason, Signals, Trace};
 const MOST_BYTES: u64 = 10_485_760;
 /// How long a process may take to end after its input was closed.
 const GRACE: Duration = Duration::from_secs(2);
+/// How long it may take to read what goes back to what it said. Meanwhile it is
+/// not listened to, and may itself wait for that.
+const RESPOND: Duration = Duration::from_secs(5);
 
 /// A process that was started.
 pub(super) struct Process {
@@ -161,9 +164,22 @@ impl Process {
         Ok(())
     }
 
+    /// Writes what goes back to something that it said. A write that takes too
+    /// long is broken off, which closes its input and so ends it.
+    async fn respond(&self, back: Vec<u8>) {
+        let trace = Trace::default();
+        let written = self.write(back, None, &trace);
+        if tokio::time::timeout(RESPOND, written).await.is_err() {
+            tracing::warn!(server = %self.server, "it does not read what goes back to it");
+        }
+    }
+
     /// Closes its input, and ends it where it does not end by itself.
     pub(super) async fn end(&self) {
-        self.input.lock().await.take();
+        // Somebody may be writing to a process that does not read.
+        if let Ok(mut input) = tokio::time::timeout(GRACE, self.input.lock()).await {
+            input.take();
+        }
         let mut child = self.child.lock().await;
         if matches!(child.try_wait(), Ok(Some(_))) {
             return;
@@ -218,7 +234,7 @@ async fn listen(process: Arc<Process>, output: impl AsyncRead + Unpin, signals: 
             biased;
             read = rest.read_until(b'\n', &mut line) => read,
             answer = asked.next() => {
-                let _ = process.write(answer, None, &Trace::default()).await;
+                process.respond(answer).await;
                 continue;
             }
         };
@@ -229,7 +245,7 @@ async fn listen(process: Arc<Process>, output: impl AsyncRead + Unpin, signals: 
         if !line.iter().all(u8::is_ascii_whitespace)
             && let Some(back) = process.hear(line, &signals, &mut asked)
         {
-            let _ = process.write(back, None, &Trace::default()).await;
+            process.respond(back).await;
         }
     }
     let _ = process.ended.set(Instant::now());
@@ -251,6 +267,9 @@ impl Process {
         match &message {
             incoming::Incoming::Reply { .. } => {
                 drop(document);
+                if let Ok(Some(id)) = about(&line) {
+                    self.desk.replied(id);
+                }
                 self.route(line);
                 return None;
             }

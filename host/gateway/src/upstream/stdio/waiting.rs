@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use countersign_evidence::SessionId;
 use tokio::sync::{mpsc, watch};
 
 use super::process::Process;
@@ -16,6 +17,10 @@ const MOST_LINES: usize = 256;
 #[derive(Default)]
 pub(super) struct Desk {
     open: Mutex<HashMap<u64, Waiter>>,
+    /// Requests of clients that nobody waits for any more and that the process
+    /// has not answered, so that it may still ask for them; each with the session
+    /// that may be asked.
+    given_up: Mutex<HashMap<u64, Option<SessionId>>>,
     last_id: AtomicU64,
 }
 
@@ -25,6 +30,8 @@ struct Waiter {
     line: Option<Line>,
     /// Closed when it is not open any more.
     open: watch::Sender<()>,
+    /// Whether its answer has come.
+    replied: bool,
 }
 
 /// One request's place in the id map; gives it back when dropped.
@@ -57,14 +64,28 @@ impl Desk {
         true
     }
 
+    fn given_up(&self) -> MutexGuard<'_, HashMap<u64, Option<SessionId>>> {
+        self.given_up.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that a request was answered: nothing is asked for it from then on.
+    pub(super) fn replied(&self, id: u64) {
+        if let Some(waiter) = self.open().get_mut(&id) {
+            waiter.replied = true;
+        }
+        self.given_up().remove(&id);
+    }
+
     /// Tells everybody that nothing more comes.
     pub(super) fn clear(&self) {
         self.open().clear();
+        self.given_up().clear();
     }
 
-    /// The client that a request of the process is for: where every request that
-    /// is open for a client is of one session that may be asked. Requests of the
-    /// gateway's own are no client's.
+    /// The client that a request of the process is for: where every request of a
+    /// client that it works on is of one session that may be asked. That includes
+    /// those that nobody waits for any more. Requests of the gateway's own are no
+    /// client's.
     pub(super) fn whose(&self) -> Option<Whose> {
         let open = self.open();
         let mut clients: Vec<(u64, &Line, &Waiter)> = open
@@ -79,6 +100,10 @@ impl Desk {
             .iter()
             .any(|(_, line, _)| line.asks() != Some(session))
         {
+            return None;
+        }
+        let given_up = self.given_up();
+        if given_up.values().any(|of| of.as_ref() != Some(session)) {
             return None;
         }
         Some(Whose {
@@ -114,6 +139,7 @@ impl Waiting {
             lines: sender,
             line,
             open: watch::Sender::new(()),
+            replied: false,
         };
         desk.open().insert(id, waiter);
         Self { process, id, lines }
@@ -131,6 +157,16 @@ impl Waiting {
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        self.process.desk().open().remove(&self.id);
+        let desk = self.process.desk();
+        let mut open = desk.open();
+        // What was never sent is counted too: who would ask for it is not known.
+        if let Some(Waiter {
+            line: Some(line),
+            replied: false,
+            ..
+        }) = open.remove(&self.id)
+        {
+            desk.given_up().insert(self.id, line.asks().cloned());
+        }
     }
 }
