@@ -22,6 +22,8 @@ use tokio::sync::watch;
 
 const FIRST: &str = "decimal@1.0.0";
 const SECOND: &str = "decimal@2.0.0";
+/// A section that changes a component's bytes and nothing else.
+const CUSTOM_SECTION: &[u8] = b"\x00\x04\x03pad";
 /// What the server answers.
 const DONE: &str = r#"{"content":[]}"#;
 
@@ -215,11 +217,20 @@ async fn a_version_is_replaced_while_calls_are_in_flight() {
     fs::remove_file(archived).unwrap();
     assert!(reload(&gateway).status.success());
     for (amount, _) in told_apart {
-        assert_eq!(
-            verdict(&client, amount, "old").await,
-            "incomparable",
-            "{amount}"
-        );
+        let is = verdict(&client, amount, "old").await;
+        assert_eq!(is, "incomparable", "{amount}");
+    }
+    // What now goes by its name, in other bytes, is not what it was recorded under.
+    let other = [component(FIRST), CUSTOM_SECTION.to_vec()].concat();
+    fs::write(profiles.join(format!("{FIRST}.wasm")), &other).unwrap();
+    let digest = Digest::of(&[&component(FIRST)]).to_string();
+    let pinned = files(&[FIRST, SECOND]).replace(&digest, &Digest::of(&[&other]).to_string());
+    configure(&gateway, SECOND, &pinned);
+    let done = reload(&gateway);
+    assert!(done.status.success(), "{}", said(&done));
+    for (amount, _) in told_apart {
+        let is = verdict(&client, amount, "old").await;
+        assert_eq!(is, "incomparable", "{amount}");
     }
     assert_eq!(upstream.calls().len(), 4);
     assert!(

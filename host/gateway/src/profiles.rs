@@ -168,8 +168,10 @@ fn load(
     let files = pinned.iter().map(|one| (one.file.bytes(), &one.pin));
     let built_in = built_in.iter().map(|one| (one.bytes(), one.pin()));
     for (bytes, pin) in built_in.chain(files) {
-        let known = before.and_then(|before| before.get(&pin.id));
-        let profile = match known {
+        // Two files of one version are one component, too.
+        let known = loaded.get(&pin.id);
+        let known = known.or_else(|| before.and_then(|before| before.get(&pin.id)));
+        let profile: Profile = match known {
             Some(known) if known.component_digest() == pin.digest => known.clone(),
             Some(known) => {
                 return Err(ProfilesError::Changed {
@@ -268,7 +270,9 @@ impl InUse {
         id: &ProfileId,
         component: Digest,
     ) -> Option<Profile> {
-        if let Some(profile) = self.current().get(id) {
+        let current = self.current();
+        let same = |profile: &&Profile| profile.component_digest() == component;
+        if let Some(profile) = current.get(id).filter(same) {
             return Some(profile.clone());
         }
         let (this, id) = (Arc::clone(self), id.clone());
@@ -280,22 +284,37 @@ impl InUse {
     fn revive(&self, id: &ProfileId, component: Digest) -> Option<Profile> {
         // Held while it compiles, so that it is compiled once.
         let mut retired = self.retired();
-        let found = retired.entry((id.clone(), component)).or_insert_with(|| {
-            let bytes = self.archive.profile(component).ok().flatten()?;
-            let pin = Pin {
-                id: id.clone(),
-                digest: component,
-            };
-            let loaded = self.engine.load(&bytes, Some(&pin));
-            loaded
-                .inspect(|_| tracing::info!(profile = %id, "taken from the archive"))
-                .inspect_err(|error| tracing::error!("{error}"))
-                .ok()
-        });
-        if found.is_none() {
-            tracing::warn!(profile = %id, %component, "neither configured nor in the archive: executions under it are incomparable");
+        let pin = Pin {
+            id: id.clone(),
+            digest: component,
+        };
+        let key = (id.clone(), component);
+        if let Some(known) = retired.get(&key) {
+            return known.clone();
         }
-        found.clone()
+        let kept = self
+            .archive
+            .profile(component)
+            // It may be readable the next time.
+            .inspect_err(|error| tracing::error!(profile = %id, "the archive: {error}"))
+            .ok()?;
+        let loaded = kept.map(|bytes| self.engine.load(&bytes, Some(&pin)));
+        let found = match loaded {
+            Some(Ok(profile)) => {
+                tracing::info!(profile = %id, "taken from the archive");
+                Some(profile)
+            }
+            Some(Err(error)) => {
+                tracing::error!("{error}");
+                None
+            }
+            None => {
+                tracing::warn!(profile = %id, %component, "neither configured nor in the archive: executions under it are incomparable");
+                None
+            }
+        };
+        retired.insert(key, found.clone());
+        found
     }
 
     fn retired(&self) -> std::sync::MutexGuard<'_, BTreeMap<(ProfileId, Digest), Option<Profile>>> {

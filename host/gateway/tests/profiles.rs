@@ -209,6 +209,27 @@ fn a_pin_that_does_not_hold_is_refused_before_anything_of_the_component_runs() {
 }
 
 #[test]
+fn two_files_of_one_version_are_one_component() {
+    let folder = tempfile::tempdir().unwrap();
+    let one = component(ID);
+    let other = [component(ID), b"\x00\x04\x03pad".to_vec()].concat();
+    for (second, code) in [(&one, ""), (&other, "profile-digest")] {
+        let mut tables = String::new();
+        for (name, bytes) in [("a", &one), ("b", second)] {
+            fs::create_dir_all(folder.path().join(name)).unwrap();
+            fs::write(folder.path().join(format!("{name}/{ID}.wasm")), bytes).unwrap();
+            let digest = Digest::of(&[bytes]);
+            tables +=
+                &format!("[[profile.file]]\npath = \"{name}/{ID}.wasm\"\ndigest = \"{digest}\"\n");
+        }
+        let said = checked(folder.path(), &tables);
+        let found = said.clone().err().unwrap_or_default();
+        assert_eq!(said.is_ok(), code.is_empty(), "{said:?}");
+        assert!(found.contains(code), "{found}");
+    }
+}
+
+#[test]
 fn a_profile_that_is_built_in_is_never_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let bytes = component(ID);

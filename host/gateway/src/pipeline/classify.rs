@@ -74,14 +74,13 @@ async fn adopt(
     execution: &Execution,
 ) -> Result<(), Stopped> {
     let recorded = &execution.admitted.profile;
-    if recorded == attempt.bound.profile.id().as_str() {
+    let component = execution.admitted.component;
+    let bound = &attempt.bound.profile;
+    if recorded == bound.id().as_str() && component == bound.component_digest() {
         return Ok(());
     }
     let profile = match recorded.parse() {
-        Ok(id) => {
-            let component = execution.admitted.component;
-            gateway.profiles.recorded(&id, component).await
-        }
+        Ok(id) => gateway.profiles.recorded(&id, component).await,
         Err(_) => None,
     };
     // Not there: what cannot be compared is refused as incomparable, and never
