@@ -80,9 +80,19 @@ pub struct Source {
 /// # Errors
 /// [`ExportError`]; `ledger-in-use` while a gateway has it.
 pub fn open_store(store: &Store, environment: &Environment) -> Result<Source, ExportError> {
-    let signing = rotation::read(&store.key, environment)?;
+    let (signing, unfinished) = match rotation::read(&store.key, environment) {
+        Err(error @ RotationError::Unfinished { .. }) => {
+            (rotation::in_place(&store.key, environment)?, Some(error))
+        }
+        read => (read?, None),
+    };
     let key = signing.verifying_key();
     let ledger = store::open(store, environment, signing, AnswerBounds::default())?;
+    // A rollback is accepted first, and nothing else can be done until then.
+    if let Some(unfinished) = unfinished.filter(|_| !ledger.rolled_back()) {
+        ledger.stop()?;
+        return Err(unfinished.into());
+    }
     Ok(Source {
         ledger,
         archive: Archive::new(store.archive.clone()),

@@ -8,7 +8,8 @@
 //!
 //! Whatever breaks this off leaves `KEY.next`, and a gateway does not start
 //! while it is there: the log may already have been promised to the new key.
-//! Running it again goes on where it stopped.
+//! Running it again goes on where it stopped; where the store was rolled back
+//! meanwhile, after that was accepted, for which the old key still serves.
 //!
 //! A key in a variable is the operator's to exchange: the next one is in another
 //! variable while the statement is appended. The ledger is not opened with the old
@@ -104,6 +105,20 @@ pub fn read(from: &KeyFrom, environment: &Environment) -> Result<SigningKey, Rot
         return Err(RotationError::Unfinished { next });
     }
     load(path)
+}
+
+/// Reads the key that is in place, though another may wait beside it.
+///
+/// # Errors
+/// What the file or the variable says.
+pub(crate) fn in_place(
+    from: &KeyFrom,
+    environment: &Environment,
+) -> Result<SigningKey, RotationError> {
+    match from {
+        KeyFrom::File(path) => load(path),
+        KeyFrom::Variable(name) => variable(name, environment),
+    }
 }
 
 /// Reads a key from a variable, which holds what a key file holds.
