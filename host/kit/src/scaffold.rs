@@ -75,9 +75,9 @@ impl Scaffold {
             return Err(KitError::Exists(folder.to_owned()));
         }
         // Made alone, so that of two that write at once one is told.
-        let mut draft = folder.to_path_buf().into_os_string();
-        draft.push(".part");
-        let draft = PathBuf::from(draft);
+        let mut beside = folder.file_name().unwrap_or_default().to_owned();
+        beside.push(".part");
+        let draft = folder.with_file_name(beside);
         fs::create_dir(&draft).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => KitError::Exists(draft.clone()),
             _ => KitError::file(&draft, error),

@@ -10,16 +10,17 @@ use crate::KitError;
 pub const TARGET: &str = "wasm32-unknown-unknown";
 
 /// Variables that would change what is built, or where.
-const SHAPING: [&str; 8] = [
+const SHAPING: [&str; 6] = [
     "RUSTFLAGS",
     "CARGO_ENCODED_RUSTFLAGS",
-    "CARGO_BUILD_RUSTFLAGS",
     "CARGO_INCREMENTAL",
-    "CARGO_TARGET_DIR",
-    "CARGO_BUILD_TARGET",
+    "RUSTC",
     "RUSTC_WRAPPER",
     "RUSTC_WORKSPACE_WRAPPER",
 ];
+
+/// How all others of that sort begin.
+const SHAPING_TOO: [&str; 3] = ["CARGO_BUILD_", "CARGO_PROFILE_", "CARGO_TARGET_"];
 
 /// A toolchain: the one in use, or one that rustup knows by name.
 #[derive(Clone, Debug, Default)]
@@ -66,6 +67,12 @@ impl Toolchain {
         command.stdin(Stdio::null());
         for variable in SHAPING {
             command.env_remove(variable);
+        }
+        for (variable, _) in std::env::vars_os() {
+            let name = variable.to_string_lossy();
+            if SHAPING_TOO.iter().any(|begins| name.starts_with(begins)) {
+                command.env_remove(variable);
+            }
         }
         if let Some(name) = &self.name {
             command.env("RUSTUP_TOOLCHAIN", name);
