@@ -162,11 +162,21 @@ fn general(reason: &str) -> String {
             out.push_str("`…`");
             continue;
         }
-        for char in part.chars() {
-            match char {
-                '0'..='9' if out.ends_with('N') => {}
-                '0'..='9' => out.push('N'),
-                other => out.push(other),
+        // Digests that are quoted by nothing.
+        for (index, part) in part.split("sha256:").enumerate() {
+            let rest = part.trim_start_matches(|c: char| c.is_ascii_hexdigit());
+            let part = if index > 0 && part.len() - rest.len() == 64 {
+                out.push('…');
+                rest
+            } else {
+                part
+            };
+            for char in part.chars() {
+                match char {
+                    '0'..='9' if out.ends_with('N') => {}
+                    '0'..='9' => out.push('N'),
+                    other => out.push(other),
+                }
             }
         }
     }

@@ -17,7 +17,7 @@ pub fn compare(name: &str, found: &[u8]) {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, found).unwrap();
     }
-    let expected = std::fs::read(&path).unwrap_or_default();
+    let expected = std::fs::read(&path).unwrap();
     let (found, expected) = (
         String::from_utf8_lossy(found),
         String::from_utf8_lossy(&expected),
