@@ -27,19 +27,19 @@ const CLIENT: &[u8] =
 pub(crate) fn run(folder: &Path, rounds: u32) {
     let profile = profile(folder);
     let message = message();
-    let policies = policies();
+    let (policies, shape) = (policies(), shape());
     let ledger = tempfile::tempdir().unwrap();
     let ledger = open_with(ledger.path(), Arc::new(StandsStill));
     // Once without counting, so that whatever is made once is there.
     let mut call = stage_admit(&profile, &message, 1);
     let mut interpreted = stage_interpret(&profile, &call, 1);
-    stage_decide(&policies, &interpreted, 1);
+    stage_decide(&policies, &shape, &interpreted, 1);
     let reserved = stage_reserve(&ledger, "w", 1);
     stage_settle(&ledger, reserved);
     if rounds > 0 {
         call = budgeted_admit(&profile, &message, rounds);
         interpreted = budgeted_interpret(&profile, &call, rounds);
-        budgeted_decide(&policies, &interpreted, rounds);
+        budgeted_decide(&policies, &shape, &interpreted, rounds);
         let reserved = budgeted_reserve(&ledger, rounds);
         budgeted_settle(&ledger, reserved);
         budgeted_end();
@@ -58,8 +58,8 @@ fn budgeted_interpret(profile: &Profile, action: &[u8], rounds: u32) -> Interpre
 }
 
 #[inline(never)]
-fn budgeted_decide(policies: &PolicySet, interpreted: &Interpreted, rounds: u32) {
-    stage_decide(policies, interpreted, rounds);
+fn budgeted_decide(policies: &PolicySet, shape: &Shape, interpreted: &Interpreted, rounds: u32) {
+    stage_decide(policies, shape, interpreted, rounds);
 }
 
 #[inline(never)]
@@ -144,8 +144,7 @@ fn stage_interpret(profile: &Profile, action: &[u8], rounds: u32) -> Interpreted
     interpreted.unwrap()
 }
 
-fn stage_decide(policies: &PolicySet, interpreted: &Interpreted, rounds: u32) {
-    let shape = shape();
+fn stage_decide(policies: &PolicySet, shape: &Shape, interpreted: &Interpreted, rounds: u32) {
     let request = Request {
         agent: Agent {
             method: "token",
@@ -155,7 +154,7 @@ fn stage_decide(policies: &PolicySet, interpreted: &Interpreted, rounds: u32) {
         identity: Identity::default(),
         tool: tool(&interpreted.tool),
         view: &interpreted.view,
-        shape: Some(&shape),
+        shape: Some(shape),
         execution_id: Some("e-1"),
         workflow_id: None,
         client: CLIENT,

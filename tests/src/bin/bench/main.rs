@@ -23,6 +23,7 @@ mod report;
 mod verify;
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use report::Report;
 
@@ -38,7 +39,7 @@ const USAGE: &str =
   verify-large[=N]    the memory of exporting and verifying N entries (1,000,000); takes long
 Keeps what it says of each section as Markdown in the folder, where one is named.";
 
-fn main() {
+fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let strs: Vec<&str> = words.iter().map(String::as_str).collect();
     match strs.as_slice() {
@@ -52,10 +53,14 @@ fn main() {
             instructions::run(folder.as_ref(), rounds.parse().expect("a number"));
         }
         _ => match Asked::read(&words) {
-            Some(asked) => asked.run(),
-            None => println!("{USAGE}"),
+            Some(asked) => return asked.run(),
+            None => {
+                eprintln!("{USAGE}");
+                return ExitCode::from(2);
+            }
         },
     }
+    ExitCode::SUCCESS
 }
 
 /// What is to be measured, with what.
@@ -88,13 +93,15 @@ impl Asked {
         (!asked.sections.is_empty()).then_some(asked)
     }
 
-    fn run(&self) {
+    fn run(&self) -> ExitCode {
         for (name, size) in &self.sections {
-            match self.section(name, *size) {
-                Some(report) => report.keep(self.keep.as_deref(), name),
-                None => println!("{USAGE}"),
-            }
+            let Some(report) = self.section(name, *size) else {
+                eprintln!("`{name}` cannot be measured so\n{USAGE}");
+                return ExitCode::from(2);
+            };
+            report.keep(self.keep.as_deref(), name);
         }
+        ExitCode::SUCCESS
     }
 
     fn section(&self, name: &str, size: Option<u64>) -> Option<Report> {

@@ -246,7 +246,7 @@ fn admissions(profile: &Profile) -> [String; 4] {
 pub(crate) fn large(entries: u64, fill: impl FnOnce(&Path, u64)) -> Report {
     let mut report = Report::new("Verification of a large log");
     report.say(&format!(
-        "`cargo xtask bench verify-large {entries}`: the shipped command exports a ledger of {entries} entries and \
+        "`cargo xtask bench verify-large={entries}`: the shipped command exports a ledger of {entries} entries and \
          verifies the bundle, each in a process of its own whose memory is watched.",
     ));
     let folder = tempfile::tempdir_in("target").or_else(|_| tempfile::tempdir());

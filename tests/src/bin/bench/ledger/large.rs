@@ -52,7 +52,7 @@ pub(crate) fn large(executions: u64) -> Report {
     let size = std::fs::metadata(folder.path().join("ledger.db")).unwrap();
     let large = ask(folder.path(), "l", executions);
     report.say(&format!(
-        "`cargo xtask bench ledger-large {executions}`: a ledger filled with {executions} executions through the writer, \
+        "`cargo xtask bench ledger-large={executions}`: a ledger filled with {executions} executions through the writer, \
          {} MiB on disk, against one of {SMALL}.",
         size.len() >> 20
     ));
