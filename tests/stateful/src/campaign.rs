@@ -64,7 +64,10 @@ pub fn campaign(of: Campaign, done: impl Fn(u64) + Sync) -> Result<Matrix, Box<F
                     }
                     let number = of.first + number;
                     match one(of, number, &matrix) {
-                        Err(failure) if of.go_on => println!("{failure}\n"),
+                        Err(failure) if of.go_on => {
+                            println!("{failure}\n");
+                            matrix.lock().unwrap().failed += 1;
+                        }
                         Err(failure) => {
                             failed.lock().unwrap().get_or_insert(failure);
                         }

@@ -14,6 +14,8 @@ pub struct Matrix {
     pub on_the_binary: u64,
     /// Plans that were played.
     pub played: u64,
+    /// Plans of which something did not hold, where the others were played too.
+    pub failed: u64,
     /// Entries that were compared.
     pub entries: u64,
     /// Calls that reached the upstream.

@@ -1,6 +1,7 @@
 //! What a gateway is configured with: two agents, two servers, a lock, policies
 //! that a number names, answers that are kept.
 
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::ErrorKind;
@@ -88,22 +89,33 @@ pub(super) fn temporary() -> tempfile::TempDir {
 }
 
 /// Copies what a killed process leaves: every file as it is now, without sockets
-/// and without the index of the WAL, which is in memory. A file that was about to
-/// take another's name may have done so meanwhile: a moment later it is not there.
+/// and without the index of the WAL, which is in memory. The anchor comes first:
+/// it may be older than the database and never newer. Where a file takes another
+/// name meanwhile, everything is copied once more.
 pub(super) fn copy(from: &Path, to: &Path) {
+    while !copied(from, to) {}
+}
+
+/// Whether nothing was gone by its turn.
+fn copied(from: &Path, to: &Path) -> bool {
     fs::create_dir_all(to).unwrap();
     // Some folders are to be their owner's alone.
     fs::set_permissions(to, fs::metadata(from).unwrap().permissions()).unwrap();
-    for entry in fs::read_dir(from).unwrap().flatten() {
+    let mut entries: Vec<_> = fs::read_dir(from).unwrap().flatten().collect();
+    let anchors = |name: &OsStr| name.to_string_lossy().contains("anchor");
+    entries.sort_by_key(|entry| !anchors(&entry.file_name()));
+    let mut whole = true;
+    for entry in entries {
         let (path, name) = (entry.path(), entry.file_name());
         let kind = entry.file_type().unwrap();
         if kind.is_dir() {
             copy(&path, &to.join(name));
         } else if kind.is_file() && !name.to_string_lossy().ends_with("-shm") {
             match fs::copy(path, to.join(name)) {
-                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) if error.kind() == ErrorKind::NotFound => whole = false,
                 copied => drop(copied.unwrap()),
             }
         }
     }
+    whole
 }
