@@ -254,7 +254,6 @@ mod tests {
                 Lock::read(edited.as_bytes())
             );
         }
-        // White space is nobody's approval and nobody's edit.
         // The digest of a tool alone.
         let tool = Descriptor::read(br#"{"name":"send__email"}"#).unwrap();
         let other = Digest::of(&[b"x"]);
@@ -262,6 +261,7 @@ mod tests {
         assert_ne!(edited, text);
         let read = Lock::read(edited.as_bytes());
         assert!(matches!(read, Err(LockError::Edited(_))), "{read:?}");
+        // White space is nobody's approval and nobody's edit.
         let spaced = text.replace("\n", "\n ");
         assert_eq!(Lock::read(spaced.as_bytes()).unwrap(), lock());
     }

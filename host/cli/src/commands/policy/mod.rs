@@ -55,7 +55,7 @@ pub(crate) struct Check {
     policies: Policies,
 }
 
-/// Make a running gateway read its policies and its lock again
+/// Make a running gateway read its profiles, its policies and its lock again
 ///
 /// All or nothing: where anything in them does not hold, what was in force
 /// stays so. SIGHUP does the same.
