@@ -12,8 +12,10 @@
 mod support;
 
 use countersign_canon::Outcome;
+use countersign_evidence::checkpoint::SignedCheckpoint;
+use countersign_evidence::key::SigningKey;
 use countersign_evidence::{Draft, Kind, Resolution, Time};
-use countersign_ledger::{Act, Checked, LedgerError, Which, check_sqlite};
+use countersign_ledger::{Act, Checked, InForce, Ledger, LedgerError, Which, check_sqlite};
 use support::{Fixture, agent, call, execution_id, key, reserve, succeeded, verify};
 
 /// A ledger with settled, blocked and open executions.
@@ -169,7 +171,7 @@ fn a_database_behind_its_anchor_or_signed_by_another_is_found_out() {
     let found = check_sqlite(&backup, None, Some(&anchor), &mut |_| {}).unwrap();
     assert_eq!(found.found, 1, "{found:?}");
     assert_eq!(found.findings[0].place, "anchor");
-    let stranger = countersign_evidence::key::SigningKey::from_seed(support::log_id(), &[8; 32]);
+    let stranger = SigningKey::from_seed(support::log_id(), &[8; 32]);
     let stranger = stranger.verifying_key();
     let found = check_sqlite(&fixture.path(), Some(&stranger), None, &mut |_| {}).unwrap();
     assert!(found.found > 0);
@@ -182,6 +184,90 @@ fn a_database_behind_its_anchor_or_signed_by_another_is_found_out() {
     let nowhere = fixture.folder.path().join("nowhere.db");
     assert!(check_sqlite(&nowhere, None, None, &mut |_| {}).is_err());
     assert!(!nowhere.exists(), "a check makes no file");
+}
+
+/// A key of the same log.
+fn nth(seed: u8) -> SigningKey {
+    SigningKey::from_seed(support::log_id(), &[seed; 32])
+}
+
+/// A log that went on under two more keys, with a checkpoint of each and calls
+/// between.
+fn rotated() -> (Fixture, [SigningKey; 3]) {
+    let fixture = some();
+    let keys = || [key(), nth(8), nth(9)];
+    for (number, signs) in keys().into_iter().enumerate() {
+        let options = fixture.options.clone();
+        let old = keys().into_iter().nth(number).unwrap();
+        let ledger = Ledger::open_sqlite(options, fixture.clock.clone(), signs).unwrap();
+        let name = format!("under-{number}");
+        let token = reserve(&ledger, &call(name.clone(), Some(&name)));
+        ledger.settle(token, succeeded()).wait().unwrap();
+        ledger.checkpoint().wait().unwrap();
+        if let Some(next) = keys().get(number + 1) {
+            let mut draft = Draft::new(Kind::KeyRotated, Time::from_micros(0));
+            draft.key = Some(old.rotate(&next.verifying_key()));
+            ledger.append(draft, InForce::Unchanged).wait().unwrap();
+        }
+        ledger.stop().unwrap();
+    }
+    (fixture, keys())
+}
+
+#[test]
+fn a_log_that_changed_its_key_is_sound_by_its_last_key_alone() {
+    let (fixture, keys) = rotated();
+    let by = |key: &SigningKey| {
+        check_sqlite(
+            &fixture.path(),
+            Some(&key.verifying_key()),
+            None,
+            &mut |_| {},
+        )
+        .unwrap()
+    };
+    let [first, second, last] = &keys;
+    let sound = by(last);
+    assert!(sound.is_sound(), "{sound:?}");
+    assert!(sound.checkpoints >= 5, "{sound:?}");
+    for not_now in [first, second, &nth(10)] {
+        let found = by(not_now);
+        let place = &found.findings[0].place;
+        let what = &found.findings[0].what;
+        assert!(place.starts_with("entry "), "{found:?}");
+        assert!(what.contains("hand over"), "{found:?}");
+    }
+}
+
+#[test]
+fn a_checkpoint_signed_by_a_key_that_was_not_in_force_is_found() {
+    // The newest checkpoint before a rotation, and the first one behind the last.
+    let of_size = [
+        ("a key before its time", "ORDER BY size LIMIT 1", 2),
+        ("a key that was given up", "ORDER BY size DESC LIMIT 1", 0),
+        ("the one before", "ORDER BY size DESC LIMIT 1", 1),
+    ];
+    for (name, which, by) in of_size {
+        let (fixture, keys) = rotated();
+        let select = format!("SELECT size, text FROM checkpoints {which}");
+        let (size, text): (i64, String) = fixture
+            .sql()
+            .query_row(&select, [], |row| Ok((row.get(0)?, row.get(1)?)))
+            .unwrap();
+        let said = SignedCheckpoint::parse(&text).unwrap().unverified().clone();
+        let other = said.sign(&keys[by]);
+        fixture
+            .sql()
+            .execute(
+                "UPDATE checkpoints SET text = ?1 WHERE size = ?2",
+                (other, size),
+            )
+            .unwrap();
+        let last = keys[2].verifying_key();
+        let found = check_sqlite(&fixture.path(), Some(&last), None, &mut |_| {}).unwrap();
+        assert_eq!(found.found, 1, "{name}: {found:?}");
+        assert_eq!(found.findings[0].place, format!("checkpoint {size}"));
+    }
 }
 
 #[test]

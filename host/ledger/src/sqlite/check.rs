@@ -23,6 +23,7 @@ use crate::plan::Row;
 use crate::record::State;
 use crate::sqlite::columns::{Count, Raw};
 use crate::sqlite::connect::reading;
+use crate::sqlite::signers::Signers;
 use crate::sqlite::{rows, schema};
 
 /// Entries, or rows, that are read at once.
@@ -70,7 +71,8 @@ pub fn check(
         progress,
     };
     check.pages()?;
-    let tree = check.entries(key)?;
+    let signers = check.signers(key)?;
+    let tree = check.entries(signers.as_ref())?;
     match Head::decode(log_id, &head) {
         Ok(head) => check.head(&head, &tree),
         Err(error) => check.find("ledger", error.to_string()),
@@ -134,15 +136,26 @@ impl Check<'_> {
         Ok(())
     }
 
+    /// The keys that may have signed the checkpoints, where one is given.
+    fn signers(&mut self, key: Option<&VerifyingKey>) -> Result<Option<Signers>, CheckError> {
+        let Some(key) = key else { return Ok(None) };
+        let (signers, broken) = Signers::of(&self.connection, key)?;
+        if let Some(broken) = broken {
+            let place = format!("entry {}", broken.sequence);
+            self.find(place, "does not hand over to the key that follows");
+        }
+        Ok(Some(signers))
+    }
+
     /// Every entry, in order: its bytes, its hash, its place, its chain; and
     /// every checkpoint, when the tree has its size.
-    fn entries(&mut self, key: Option<&VerifyingKey>) -> Result<Tree, CheckError> {
+    fn entries(&mut self, signers: Option<&Signers>) -> Result<Tree, CheckError> {
         let of = self.count("entries")?;
         let mut tree = Tree {
             frontier: Frontier::new(),
             last: None,
         };
-        self.checkpoint(0, &tree, key)?;
+        self.checkpoint(0, &tree, signers)?;
         let mut from = 0;
         loop {
             let page = self.page(from)?;
@@ -171,7 +184,7 @@ impl Check<'_> {
                 tree.last = Some(hash);
                 from = sequence.saturating_add(1);
                 self.checked.entries += 1;
-                self.checkpoint(tree.frontier.size(), &tree, key)?;
+                self.checkpoint(tree.frontier.size(), &tree, signers)?;
             }
             self.tell(Step::Entries, self.checked.entries, of);
             if !full {
@@ -210,7 +223,7 @@ impl Check<'_> {
         &mut self,
         size: u64,
         tree: &Tree,
-        key: Option<&VerifyingKey>,
+        signers: Option<&Signers>,
     ) -> Result<(), CheckError> {
         let text: Option<String> = self
             .connection
@@ -227,8 +240,8 @@ impl Check<'_> {
                 if said.size != size || said.root != tree.frontier.root() {
                     self.find(&place, "signs another log");
                 }
-                if key.is_some_and(|key| !signed.verify(key)) {
-                    self.find(&place, "is not signed by the log's key");
+                if signers.is_some_and(|signers| !signers.signed(&signed)) {
+                    self.find(&place, "is not signed by the key that was in force");
                 }
             }
         }

@@ -16,6 +16,7 @@ mod open;
 mod reads;
 mod rows;
 mod schema;
+mod signers;
 mod store;
 mod wal;
 mod write;
