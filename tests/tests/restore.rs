@@ -66,16 +66,22 @@ async fn a_restored_backup_admits_nothing_until_the_rollback_is_accepted_and_the
             assert_eq!(status, 0, "{text}");
         } else {
             // Another key had been begun, and is in nobody's way.
-            let next = ["key", "next", "--output", "countersign.db.key.next"];
+            let config = ["--config", "countersign.toml"];
+            let next = [
+                &["key", "next", "--output", "countersign.db.key.next"],
+                &config[..],
+            ]
+            .concat();
             let done = gateway.run(&next);
             assert!(done.status.success(), "{}", said(&done));
-            let done = gateway.run(&["key", "rotate"]);
+            let rotate = [&["key", "rotate"], &config[..]].concat();
+            let done = gateway.run(&rotate);
             assert!(said(&done).contains("rolled back"), "{}", said(&done));
             let (status, text) = ledger(&gateway, &accept);
             assert_eq!(status, 0, "{text}");
             let (status, text) = ledger(&gateway, &["status"]);
             assert_ne!(status, 0, "first the key: {text}");
-            let done = gateway.run(&["key", "rotate"]);
+            let done = gateway.run(&rotate);
             assert!(done.status.success(), "{}", said(&done));
             gateway.start().await;
         }

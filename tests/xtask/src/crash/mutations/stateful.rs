@@ -42,7 +42,7 @@ pub(super) const STATEFUL: &[Mutation] = mutations! {
     MODEL "take arguments that do not fit":
         "        && let Err(misfit) = ready.schema().check(&bound.interpreted.view)\n" => "        && let Err(misfit) = ready.schema().check(&bound.interpreted.view)\n        && attempt.execution_id.is_none()\n";
     MODEL "ignore the recorded profile":
-        "    if recorded == attempt.bound.profile.id().as_str() {\n        return Ok(());" => "    if !recorded.is_empty() {\n        return Ok(());";
+        "    if recorded == bound.id().as_str() && component == bound.component_digest() {\n" => "    if !recorded.is_empty() {\n";
 
     // What becomes of an execution.
     MODEL "go on with an execution that was abandoned":
