@@ -15,6 +15,11 @@ impl Samples {
         self.0.push(sample);
     }
 
+    /// All of them, in the order in which they were added.
+    pub fn iter(&self) -> impl Iterator<Item = Duration> + '_ {
+        self.0.iter().copied()
+    }
+
     /// How many there are.
     #[must_use]
     pub fn count(&self) -> usize {

@@ -1,7 +1,7 @@
 //! A ledger of millions of executions against one of ten thousand: what is
 //! asked of it stays as fast, memory stays flat, and it opens at once.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use countersign_canon::{Classification, Outcome};
@@ -18,15 +18,23 @@ const SMALL: u64 = 10_000;
 /// Executions that are left without an outcome, to be listed.
 const LEFT_OPEN: u64 = 200;
 
-/// What is asked of a ledger, and how long it took.
+/// Slices of a second that each is loaded for, in turns.
+const SLICES: usize = 5;
+
+/// Executions that each is asked about, in turns.
+const ASKED: u64 = 997;
+
+/// A ledger, how many it holds, and how long what was asked of it took.
 struct Asked {
+    ledger: Ledger,
+    folder: PathBuf,
+    executions: u64,
+    open: Duration,
     reserve: Samples,
     pairs: f64,
     classify: Samples,
     look: Samples,
     list: Samples,
-    open: Duration,
-    resident_kib: u64,
 }
 
 pub(crate) fn large(executions: u64) -> Report {
@@ -34,26 +42,17 @@ pub(crate) fn large(executions: u64) -> Report {
     // Many gigabytes: with what is built, where there is room, if that is here.
     let folder = tempfile::tempdir_in("target").or_else(|_| tempfile::tempdir());
     let folder = folder.unwrap();
-    let ledger = stage::open(folder.path(), Kept::GROUPED);
-    fill(&ledger, 0, SMALL);
-    leave_open(&ledger);
-    drop(ledger);
-    let small = ask(folder.path(), "s", SMALL);
-    let ledger = stage::open(folder.path(), Kept::GROUPED);
-    let (mut from, began) = (SMALL, Instant::now());
-    while from < executions {
-        let to = executions.min(from + 250_000);
-        fill(&ledger, from, to);
-        from = to;
-        println!("  {from} executions after {} s", began.elapsed().as_secs());
-    }
-    ledger.stop().unwrap();
-    drop(ledger);
-    let size = std::fs::metadata(folder.path().join("ledger.db")).unwrap();
-    let large = ask(folder.path(), "l", executions);
+    let [in_small, in_large] = ["small", "large"].map(|name| folder.path().join(name));
+    let resident_small = prepared(&in_small, SMALL);
+    let resident_large = prepared(&in_large, executions);
+    let size = std::fs::metadata(in_large.join("ledger.db")).unwrap();
+    let (small, large) = in_turns(
+        Asked::open(in_small, SMALL),
+        Asked::open(in_large, executions),
+    );
     report.say(&format!(
         "`cargo xtask bench ledger-large={executions}`: a ledger filled with {executions} executions through the writer, \
-         {} MiB on disk, against one of {SMALL}.",
+         {} MiB on disk, against one of {SMALL}, both asked in turns.",
         size.len() >> 20
     ));
     let mut rows = Vec::new();
@@ -97,9 +96,9 @@ pub(crate) fn large(executions: u64) -> Report {
         Some((Goal::AtMost(1_000.0), of_large)),
     ));
     rows.push(row(
-        "resident memory, MiB",
-        (small.resident_kib >> 10).to_string(),
-        (large.resident_kib >> 10).to_string(),
+        "resident memory when filled, MiB",
+        (resident_small >> 10).to_string(),
+        (resident_large >> 10).to_string(),
         None,
         None,
     ));
@@ -141,44 +140,87 @@ fn leave_open(ledger: &Ledger) {
     drop(tokens);
 }
 
-fn ask(folder: &Path, name: &str, executions: u64) -> Asked {
-    let (ledger, open) = wall(|| stage::open(folder, Kept::GROUPED));
-    let lasting = Duration::from_secs(3);
-    let reserve = load::on(&ledger, folder, &format!("{name}1"), 1, lasting).took;
-    let pairs = load::on(&ledger, folder, &format!("{name}64"), 64, lasting).rate;
-    let (mut classify, mut look, mut list) =
-        (Samples::default(), Samples::default(), Samples::default());
-    // Spread over all of them, so that no page is asked for twice.
-    let step = (executions / 997).max(1);
-    for round in 0..997 {
-        let id = format!("f-{}", round * step % executions);
-        let found = wall(|| {
-            ledger
-                .lookup(&stage::agent(), &stage::execution_id(&id))
-                .wait()
-                .unwrap()
-        });
-        assert!(found.0.is_some(), "`{id}` is there");
-        look.add(found.1);
-        let replay = Classification::Replay(Outcome::Succeeded);
-        let attempt = stage::attempt(&format!("{name}-r-{round}"), &id, replay);
-        let (said, took) = wall(|| ledger.reserve(attempt).wait().unwrap());
-        assert!(matches!(said, Verdict::Refused(_)), "{said:?}");
-        classify.add(took);
-        let (blocked, took) = wall(|| ledger.list(Standing::Blocked, 0, 100).wait().unwrap());
-        assert_eq!(blocked.len(), 100);
-        list.add(took);
+/// Fills a new ledger, and says what memory this process held at its end, in KiB.
+fn prepared(folder: &Path, executions: u64) -> u64 {
+    std::fs::create_dir(folder).unwrap();
+    let ledger = stage::open(folder, Kept::GROUPED);
+    let (mut from, began) = (0, Instant::now());
+    while from < executions {
+        let to = executions.min(from + 250_000);
+        fill(&ledger, from, to);
+        from = to;
+        println!("  {from} executions after {} s", began.elapsed().as_secs());
     }
-    let resident_kib = resident_kib();
-    ledger.stop().unwrap();
-    Asked {
-        reserve,
-        pairs,
-        classify,
-        look,
-        list,
-        open,
-        resident_kib,
+    let resident = resident_kib();
+    leave_open(&ledger);
+    resident
+}
+
+/// Asks the same of two, one after the other, so that whatever else goes on
+/// on the machine meets both.
+fn in_turns(mut small: Asked, mut large: Asked) -> (Asked, Asked) {
+    for slice in 0..SLICES {
+        small.load(slice);
+        large.load(slice);
+    }
+    for round in 0..ASKED {
+        small.ask(round);
+        large.ask(round);
+    }
+    small.ledger.stop().unwrap();
+    large.ledger.stop().unwrap();
+    (small, large)
+}
+
+impl Asked {
+    fn open(folder: PathBuf, executions: u64) -> Self {
+        let (ledger, open) = wall(|| stage::open(&folder, Kept::GROUPED));
+        Self {
+            ledger,
+            folder,
+            executions,
+            open,
+            reserve: Samples::default(),
+            pairs: 0.0,
+            classify: Samples::default(),
+            look: Samples::default(),
+            list: Samples::default(),
+        }
+    }
+
+    /// One client for a slice, and 64 for another.
+    fn load(&mut self, slice: usize) {
+        let second = Duration::from_secs(1);
+        let on = |clients: usize| {
+            let name = format!("s{slice}-{clients}");
+            load::on(&self.ledger, &self.folder, &name, clients, second)
+        };
+        self.pairs += on(64).rate / SLICES as f64;
+        for sample in on(1).took.iter() {
+            self.reserve.add(sample);
+        }
+    }
+
+    /// Spread over all of them, so that no page is asked for twice.
+    fn ask(&mut self, round: u64) {
+        let id = format!(
+            "f-{}",
+            round * (self.executions / ASKED).max(1) % self.executions
+        );
+        let (found, took) = wall(|| {
+            let of = (&stage::agent(), &stage::execution_id(&id));
+            self.ledger.lookup(of.0, of.1).wait().unwrap()
+        });
+        assert!(found.is_some(), "`{id}` is there");
+        self.look.add(took);
+        let replay = Classification::Replay(Outcome::Succeeded);
+        let attempt = stage::attempt(&format!("r-{round}"), &id, replay);
+        let (said, took) = wall(|| self.ledger.reserve(attempt).wait().unwrap());
+        assert!(matches!(said, Verdict::Refused(_)), "{said:?}");
+        self.classify.add(took);
+        let (blocked, took) = wall(|| self.ledger.list(Standing::Blocked, 0, 100).wait().unwrap());
+        assert_eq!(blocked.len(), 100);
+        self.list.add(took);
     }
 }
 
