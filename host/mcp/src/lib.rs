@@ -14,6 +14,7 @@ pub mod client;
 pub mod code;
 pub mod conformity;
 pub mod envelope;
+pub mod guard;
 pub mod headers;
 pub mod incoming;
 pub mod json;

@@ -30,7 +30,7 @@ use http::{HeaderValue, Method, StatusCode, header};
 use crate::identity;
 use crate::state::Gateway;
 use crate::telemetry;
-pub(crate) use guard::Allowed;
+pub(crate) use countersign_mcp::guard::Allowed;
 
 /// All routes of the agents' listener.
 pub(crate) fn router(gateway: Arc<Gateway>, allowed: Allowed) -> Router {
