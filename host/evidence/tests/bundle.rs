@@ -167,6 +167,25 @@ fn a_bundle_that_is_cut_anywhere_is_refused() {
     assert!(matches!(open(&longer), Err(BundleError::Trailing)));
 }
 
+#[test]
+fn nothing_stands_between_members() {
+    let bytes = bundle();
+    let manifest: u64 =
+        u64::from_str_radix(std::str::from_utf8(&bytes[124..135]).unwrap(), 8).unwrap();
+    let end = 512 + usize::try_from(manifest).unwrap();
+    let next = end.next_multiple_of(512);
+    assert!(end < next, "there is a place for it");
+    for at in [end, end + 1, next - 1] {
+        let mut hidden = bytes.clone();
+        hidden[at] = b'x';
+        let said = open(&hidden);
+        assert!(
+            matches!(said, Err(BundleError::Padding(from)) if from == end as u64),
+            "{at}: {said:?}"
+        );
+    }
+}
+
 /// Replaces the header of the first member by another one.
 fn with_header(change: impl FnOnce(&mut tar::Header)) -> Vec<u8> {
     let mut bytes = bundle();

@@ -328,7 +328,11 @@ impl<'i> Chains<'i> {
                 });
             }
         }
-        for Waits { place, .. } in self.waiting.entries.into_values().flatten() {
+        let waiting = self.waiting.entries.into_values().flatten();
+        let mut places: Vec<Place> = waiting.map(|waits| waits.place).collect();
+        // A report names the first of many, the same one each time.
+        places.sort_unstable();
+        for place in places {
             if whole && !self.waiting.overflowed {
                 fork(&place, findings);
             } else {

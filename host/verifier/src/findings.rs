@@ -14,7 +14,7 @@ use crate::claim::{Claim, Status};
 const KEPT: usize = 16;
 
 /// Where in which log.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// The log.
     pub log_id: LogId,

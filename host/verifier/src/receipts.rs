@@ -1,6 +1,6 @@
 //! Receipts at hand: each names an entry that must stand where it says.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use countersign_evidence::bundle::Manifest;
 use countersign_evidence::{Entry, LogId, Receipt};
@@ -10,13 +10,13 @@ use crate::findings::{Findings, Place};
 
 /// Receipts by the place that they name.
 pub(crate) struct Receipts<'i> {
-    open: HashMap<(LogId, u64), Vec<&'i Receipt>>,
+    open: BTreeMap<(LogId, u64), Vec<&'i Receipt>>,
     found: u64,
 }
 
 impl<'i> Receipts<'i> {
     pub(crate) fn new(receipts: &'i [Receipt]) -> Self {
-        let mut open: HashMap<_, Vec<_>> = HashMap::new();
+        let mut open: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for receipt in receipts {
             let place = (receipt.log_id.clone(), receipt.sequence);
             open.entry(place).or_default().push(receipt);

@@ -49,7 +49,7 @@ def _same(found, name, size):
     except ValueError:
         return False
     total = sum(found[:148]) + 8 * 32 + sum(found[156:])
-    rest = found[157:257] + found[265:297] + found[297:329]
+    rest = found[157:257] + found[265:297] + found[297:329] + found[500:]
     return sound and checksum == total and not any(rest)
 
 
@@ -74,6 +74,8 @@ def members(data):
         at = begin + -(-size // BLOCK) * BLOCK
         if at > len(data):
             raise Unusable("cut off")
+        if any(data[begin + size:at]):
+            raise Unusable(f"bytes between members at byte {begin + size}")
         found.append((name.decode(), data[begin:begin + size]))
     if len(data) != at + 2 * BLOCK or any(data[at:]):
         raise Unusable("bytes after the end")

@@ -22,6 +22,9 @@ pub enum BundleError {
     /// A header that the writer does not write.
     #[error("no member of a bundle begins at byte {0}")]
     Header(u64),
+    /// What fills up a member's last block is not empty.
+    #[error("bytes stand between members at byte {0}")]
+    Padding(u64),
     /// Something follows the end.
     #[error("bytes follow the end of the bundle")]
     Trailing,
@@ -162,6 +165,9 @@ pub(super) fn index(file: &mut (impl Read + Seek)) -> Result<Vec<Place>, BundleE
         let next = next
             .filter(|next| *next <= total)
             .ok_or(BundleError::Cut(total))?;
+        if !empty(file, content + bytes, next)? {
+            return Err(BundleError::Padding(content + bytes));
+        }
         if places.len() == limits::MEMBERS {
             return Err(BundleError::TooMuch);
         }
@@ -176,6 +182,19 @@ pub(super) fn index(file: &mut (impl Read + Seek)) -> Result<Vec<Place>, BundleE
         return Err(BundleError::Trailing);
     }
     Ok(places)
+}
+
+/// Whether there is nothing but zeros between two places, less than a block
+/// apart.
+fn empty(file: &mut (impl Read + Seek), from: u64, to: u64) -> Result<bool, BundleError> {
+    let mut rest = EMPTY;
+    let length = usize::try_from(to.saturating_sub(from)).unwrap_or(usize::MAX);
+    let Some(rest) = rest.get_mut(..length).filter(|rest| !rest.is_empty()) else {
+        return Ok(length == 0);
+    };
+    file.seek(SeekFrom::Start(from))?;
+    file.read_exact(rest)?;
+    Ok(rest.iter().all(|byte| *byte == 0))
 }
 
 fn block(file: &mut (impl Read + Seek), at: u64, total: u64) -> Result<Block, BundleError> {

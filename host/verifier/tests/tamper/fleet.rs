@@ -1,6 +1,8 @@
 //! The bundle of a whole fleet: three replicas, each with a log of its own.
 
-use countersign_verifier::{Claim, Level, Status, Verdict};
+use std::io::Cursor;
+
+use countersign_verifier::{Claim, Level, Status, Verdict, verify};
 
 use crate::lies::values;
 use crate::table::Table;
@@ -88,5 +90,28 @@ fn a_log_of_a_fleet_takes_no_entry_of_another() {
             Verdict::Contradicted,
             "{index}"
         );
+    }
+}
+
+#[test]
+fn a_report_is_the_same_each_time_whatever_is_missing() {
+    let world = World::fleet();
+    let whole = Export::of(&world);
+    let mut inputs = world.inputs();
+    inputs.receipts = world.receipts();
+    let mut cases = vec![whole.clone()];
+    for left_out in 0..whole.lines.len() {
+        let mut export = whole.clone();
+        export.lines.remove(left_out);
+        cases.push(export);
+    }
+    cases[0].lines.clear();
+    for (case, export) in cases.iter().enumerate() {
+        let bundle = export.bundle();
+        let report = || verify(Cursor::new(&bundle), &inputs).unwrap();
+        let first = report();
+        for _ in 0..4 {
+            assert_eq!(report(), first, "case {case}");
+        }
     }
 }
