@@ -4,7 +4,7 @@
 
 mod expected;
 
-use countersign_canon::document::Kind;
+use countersign_canon::document::{Item, Kind};
 use countersign_canon::{
     Admitted, Call, Limits, Node, Numbers, ProfileId, Value, admit, envelop, interpret,
 };
@@ -117,13 +117,13 @@ fn received(admitted: &Admitted, bytes: &[u8]) {
         | (Admitted::Notification(_), Ok(Incoming::Notification { .. })) => {}
         (Admitted::Reply(reply), Ok(Incoming::Reply { id, answer })) => {
             assert!(id.is_some());
-            let answer = answer.map(|item| item.canonical());
-            assert_eq!(answer.map_err(|item| item.canonical()), reply.answer);
+            let answer = answer.map(Item::canonical);
+            assert_eq!(answer.map_err(Item::canonical), reply.answer);
         }
         // An error needs a code and a message there, and only there.
         (Admitted::Reply(reply), Err(_)) => {
             let error = document.root().get("error").expect("it is an error");
-            let kind = |name| error.get(name).map(|item| item.kind());
+            let kind = |name| error.get(name).map(Item::kind);
             let whole = (kind("code"), kind("message"));
             assert_ne!(whole, (Some(Kind::Number), Some(Kind::String)), "{reply:?}");
         }
