@@ -35,7 +35,10 @@ fn each_pair_of_state_and_event_follows_the_table_or_is_refused() {
                     assert_eq!((a, o), (at, on));
                     illegal += 1;
                 }
-                (Some((_, _, next)), Ok((record, _))) => {
+                (Some((_, _, next)), Ok((after, _))) => {
+                    let forbidden = record.is_some_and(|record| contradicts(record, &event));
+                    assert!(!forbidden, "{at:?} {event:?} is allowed");
+                    let record = after;
                     assert!(next.contains(&At::of(Some(&record))), "{at:?} {on:?}");
                     rows_seen.insert((at, on, At::of(Some(&record))));
                     legal += 1;

@@ -7,31 +7,12 @@ use std::{
 
 use crate::chore::{Failure, Outcome};
 
-/// What a build of the workspace needs, from its root.
-const NEEDED: &[&str] = &[
-    "Cargo.toml",
-    "Cargo.lock",
-    "clippy.toml",
-    "docs",
-    "guest",
-    "host",
-    "policies",
-    "tests",
-    "vectors",
-    "wit",
-];
+/// What no build needs, and what would be copied into itself.
+const LEFT_OUT: &[&str] = &[".git", "target", "node_modules"];
 
-/// Makes `to` a copy of what is needed of `from`. What is the same already stays
-/// as it is, so that it is not built again.
+/// Makes `to` a copy of the sources in `from`. What is the same already stays as
+/// it is, so that it is not built again.
 pub(super) fn tree(from: &Path, to: &Path) -> Outcome {
-    fs::create_dir_all(to)?;
-    for name in NEEDED {
-        copy(&from.join(name), &to.join(name))?;
-    }
-    Ok(())
-}
-
-fn copy(from: &Path, to: &Path) -> Outcome {
     if !from.is_dir() {
         if fs::read(from)? != fs::read(to).unwrap_or_default() {
             fs::copy(from, to)?;
@@ -52,8 +33,8 @@ fn copy(from: &Path, to: &Path) -> Outcome {
     }
     for entry in fs::read_dir(from)? {
         let name = entry?.file_name();
-        if name != "target" && name != "node_modules" {
-            copy(&from.join(&name), &to.join(&name))?;
+        if !LEFT_OUT.iter().any(|left_out| name == *left_out) {
+            tree(&from.join(&name), &to.join(&name))?;
         }
     }
     Ok(())

@@ -8,7 +8,8 @@
 //!    ledger's are tested first where they ought to be caught, then everywhere;
 //!    those of the gateway meet the crash harness, which is not built again, or the
 //!    stateful one, which holds the gateway in it.
-//! 4. What caught it is printed. One that survives fails the run.
+//! 4. What caught it is printed: a test only where it fails a second time, alone.
+//!    One that survives fails the run.
 
 mod copy;
 mod harness;
@@ -45,6 +46,8 @@ const NEXTEST: &str =
 enum Became {
     Caught(String),
     Survived,
+    /// A test failed once and then passed: that proves nothing.
+    Unsteady(String),
     /// It does not build: the table is at fault.
     Broken(String),
 }
@@ -66,6 +69,7 @@ pub(super) fn run(only: &str) -> Outcome {
         let (verdict, good) = match became {
             Became::Caught(by) => (format!("caught by {by}"), true),
             Became::Survived => ("SURVIVED".to_owned(), false),
+            Became::Unsteady(by) => (format!("SURVIVED where {by} was asked again"), false),
             Became::Broken(why) => (format!("DOES NOT BUILD: {why}"), false),
         };
         failed += usize::from(!good);
@@ -208,10 +212,26 @@ impl Workbench {
         for selection in [first, &["-E", "not binary(checked)"]] {
             let output = self.tests(selection).output()?;
             if !output.status.success() {
-                return Ok(caught_by(&output));
+                return self.confirmed(caught_by(&output));
             }
         }
         Ok(Became::Survived)
+    }
+
+    /// A test that failed has caught a mutation where it fails again, alone.
+    fn confirmed(&self, became: Became) -> Outcome<Became> {
+        let by = match became {
+            Became::Caught(by) if !by.ends_with(HUNG) => by,
+            other => return Ok(other),
+        };
+        let name = by.split_whitespace().last().unwrap_or_default();
+        let only = format!("test(={name})");
+        let again = self.tests(&["-E", &only]).output()?;
+        Ok(if again.status.success() {
+            Became::Unsteady(by)
+        } else {
+            Became::Caught(by)
+        })
     }
 
     fn judge_by_harness(&self, store: &str, cells: &str) -> Outcome<Became> {
@@ -256,6 +276,9 @@ impl Workbench {
 /// What the stateful harness is built by.
 const STATEFUL_BINARY: &[&str] = &["build", "--workspace", "--bin", "stateful"];
 
+/// What is said of a test that had to be stopped; once is enough.
+const HUNG: &str = " (it hung)";
+
 /// How much of what the harness says is printed, in characters.
 const HOW: usize = 200;
 
@@ -292,8 +315,8 @@ fn caught_by(output: &Output) -> Became {
             let mut words: Vec<&str> = line.split_whitespace().rev().take(2).collect();
             words.reverse();
             let how = match verdict {
-                "FAIL" => String::new(),
-                other => format!(" ({other})"),
+                "TIMEOUT" => HUNG.to_owned(),
+                _ => String::new(),
             };
             Became::Caught(words.join(" ") + &how)
         }
