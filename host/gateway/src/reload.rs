@@ -1,6 +1,8 @@
 //! Putting policies, approvals and profiles in force again: from a start on, on
 //! a signal, and on an operator's word. All or nothing.
 //!
+//! 0. One comes after the other: whatever is in force was read after what it
+//!    replaced had been. Calls go on meanwhile.
 //! 1. All are read, compiled and checked, policies and approvals against each
 //!    other, components against their pins. A mistake stops here, and what was in
 //!    force stays so.
@@ -13,14 +15,15 @@
 use std::sync::Arc;
 
 use countersign_canon::Digest;
-use countersign_catalog::{Lock, Offer};
+use countersign_catalog::Offer;
 use countersign_engine::Profiles;
 use countersign_evidence::{Draft, Resolution};
 use countersign_ledger::{InForce, LedgerError};
 use countersign_policy::{Bundle, PolicySet};
 use thiserror::Error;
 
-use crate::catalog::approved::{Approved, ApprovedError};
+use crate::catalog::approved::{Approved, ApprovedError, read_lock};
+use crate::catalog::office::{CatalogError, write_lock};
 use crate::config::{Config, ConfigError};
 use crate::profiles::ProfilesError;
 use crate::state::{Basis, Gateway, Sources, catalog_approved, policy_loaded, profile_loaded};
@@ -43,6 +46,9 @@ pub enum ReloadError {
     /// What was approved cannot be held against.
     #[error(transparent)]
     Approved(#[from] ApprovedError),
+    /// There is nowhere to write what is approved, or it cannot be written.
+    #[error(transparent)]
+    Lock(#[from] CatalogError),
     /// The archive cannot be written.
     #[error("the archive cannot be written: {0}")]
     Archive(#[source] std::io::Error),
@@ -101,6 +107,7 @@ pub(crate) fn keep(
 impl Gateway {
     /// Reads everything again and puts it in force.
     pub(crate) async fn reload(&self, by: Option<Resolution>) -> Result<InForceNow, ReloadError> {
+        let _turn = self.decisions.turn().await;
         let profiles = match &self.sources.config {
             Some(file) => {
                 let config = Config::read(file)?;
@@ -112,26 +119,28 @@ impl Gateway {
         self.put_in_force(policies, approved, profiles, by).await
     }
 
-    /// Puts a lock in force, with the policies as they are on the disk. It is
-    /// written by `write` once everything holds, and before anything rests on
-    /// it.
-    pub(crate) async fn approve<E>(
+    /// Approves offers beside what is approved, with the policies as they are on
+    /// the disk. The lock is written once everything holds, and before anything
+    /// rests on it.
+    pub(crate) async fn approve(
         &self,
-        lock: Lock,
-        by: Option<Resolution>,
-        write: impl FnOnce(&Lock) -> Result<(), E>,
-    ) -> Result<Result<InForceNow, ReloadError>, E> {
-        let checked = Approved::locked(lock.clone(), self.sources.catalog.on_drift)
-            .map_err(ReloadError::from)
-            .and_then(|approved| Ok((policies(&self.sources, &approved)?, approved)));
-        let (policies, approved) = match checked {
-            Ok(checked) => checked,
-            Err(error) => return Ok(Err(error)),
-        };
-        write(&lock)?;
-        Ok(self.put_in_force(policies, approved, None, by).await)
+        offers: Vec<Offer>,
+        by: Resolution,
+    ) -> Result<InForceNow, ReloadError> {
+        let _turn = self.decisions.turn().await;
+        let path = self.sources.catalog.lock.as_ref();
+        let path = path.ok_or(CatalogError::NoFile)?;
+        let mut lock = read_lock(path)?;
+        for offer in offers {
+            lock.approve(offer);
+        }
+        let approved = Approved::locked(lock.clone(), self.sources.catalog.on_drift)?;
+        let policies = policies(&self.sources, &approved)?;
+        write_lock(path, &lock)?;
+        self.put_in_force(policies, approved, None, Some(by)).await
     }
 
+    /// Called by whoever has the turn.
     async fn put_in_force(
         &self,
         policies: PolicySet,

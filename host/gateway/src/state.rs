@@ -29,7 +29,7 @@ use crate::session::Sessions;
 use crate::shutdown::Running;
 use crate::suppressed::Suppressed;
 use crate::telemetry::Telemetry;
-use crate::upstream::{Condition, Reason, Upstream};
+use crate::upstream::{Condition, Unready, Upstream};
 
 /// How long the ledger may take to say that it is there.
 const READY: std::time::Duration = std::time::Duration::from_secs(1);
@@ -121,6 +121,9 @@ pub(crate) struct Sources {
 #[derive(Debug)]
 pub(crate) struct Decisions {
     basis: RwLock<Basis>,
+    /// Held from before anything is read that is to come into force until it
+    /// has, or has not.
+    turn: tokio::sync::Mutex<()>,
     /// Held alone while something comes into force: from before its entry is
     /// written until it decides.
     changing: tokio::sync::RwLock<()>,
@@ -142,6 +145,7 @@ impl Decisions {
     pub(crate) fn new(basis: Basis) -> Self {
         Self {
             basis: RwLock::new(basis),
+            turn: tokio::sync::Mutex::default(),
             changing: tokio::sync::RwLock::default(),
             unsure: AtomicBool::new(false),
         }
@@ -165,6 +169,13 @@ impl Decisions {
         let mut basis = self.basis.write().unwrap_or_else(PoisonError::into_inner);
         basis.epochs.policy = basis.epochs.policy.max(epochs.policy);
         basis.epochs.catalog = basis.epochs.catalog.max(epochs.catalog);
+    }
+
+    /// Keeps everybody else from reading what is to come into force, until what
+    /// is given back is dropped: what was read earlier never replaces what was
+    /// read later.
+    pub(crate) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.turn.lock().await
     }
 
     /// Keeps everybody from taking over epochs, until what is given back is
@@ -294,7 +305,7 @@ impl Gateway {
         server: &Server,
         agent: &Agent,
         need: Need<'_>,
-    ) -> Result<Arc<Listing>, Reason> {
+    ) -> Result<Arc<Listing>, Unready> {
         let now = self.environment.monotonic();
         let Looked {
             listing,

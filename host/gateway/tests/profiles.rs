@@ -9,8 +9,10 @@
 
 mod support;
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write as _;
 use std::path::Path;
+use std::time::Duration;
 
 use countersign_canon::{Digest, ProfileId};
 use countersign_evidence::LogId;
@@ -18,6 +20,7 @@ use countersign_evidence::key::SigningKey;
 use countersign_evidence::profile_signature::sign;
 use countersign_gateway::check_profiles;
 use countersign_gateway::config::Config;
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use support::{Gateway, PERMIT_ALL, Upstream};
 
 const ID: &str = "decimal@1.0.0";
@@ -284,5 +287,46 @@ async fn a_signed_profile_serves_and_a_reload_that_cannot_vouch_changes_nothing(
         assert_eq!(again.code().as_deref(), Some(code), "{amount}");
     }
     assert_eq!(upstream.effects(), 1);
+    gateway.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_reloads_at_once_the_one_that_begins_later_decides() {
+    let upstream = Upstream::start().await;
+    let gateway = Gateway::start(&upstream, PERMIT_ALL, "").await;
+    let config = gateway.path().join("countersign.toml");
+    let before = fs::read_to_string(&config).unwrap();
+    let bytes = component(ID);
+    // A pipe, so that the first one reads for as long as the test likes.
+    let pipe = gateway.path().join(format!("{ID}.wasm"));
+    let (kind, mode) = (FileType::Fifo, Mode::RUSR | Mode::WUSR);
+    mknodat(CWD, &pipe, kind, mode, 0).unwrap();
+    let digest = Digest::of(&[&bytes]);
+    let tables = format!(
+        "[profile]\ndefault = \"{ID}\"\n[[profile.file]]\npath = \"{ID}.wasm\"\ndigest = \"{digest}\"\n"
+    );
+    fs::write(&config, format!("{before}{tables}")).unwrap();
+    let reload = || {
+        let reloader = gateway.reloader.clone();
+        tokio::spawn(async move { reloader.reload().await.unwrap().profile })
+    };
+    let first = reload();
+    let opening = tokio::task::spawn_blocking(move || File::options().write(true).open(pipe));
+    let mut pipe = opening.await.unwrap().unwrap();
+    // Meanwhile its operator thinks better of it.
+    fs::write(&config, before).unwrap();
+    let mut second = reload();
+    let early = tokio::time::timeout(Duration::from_secs(1), &mut second).await;
+    tokio::task::spawn_blocking(move || pipe.write_all(&bytes).unwrap());
+    assert_eq!(first.await.unwrap(), ID);
+    assert!(early.is_err(), "it did not wait for the first");
+    let now = second.await.unwrap();
+    let session = gateway.client().session().await;
+    let answer = session.call("pay", "{}", None).await.json();
+    let receipt = &answer["result"]["_meta"]["countersign.dev/receipt"];
+    assert_eq!(
+        (receipt["profile"].as_str(), now == ID),
+        (Some(&*now), false)
+    );
     gateway.stop().await;
 }

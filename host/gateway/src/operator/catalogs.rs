@@ -6,8 +6,7 @@ use countersign_catalog::Offer;
 
 use super::api::{Approve, Discover, Discovered, Offered, Refused, Reloaded};
 use super::desk::Desk;
-use crate::catalog::approved::read_lock;
-use crate::catalog::office::{asker, offer, write_lock};
+use crate::catalog::office::{asker, offer};
 use crate::reload::InForceNow;
 use crate::state::{Gateway, Server};
 
@@ -43,9 +42,7 @@ impl Desk {
     pub(super) async fn approve(&self, asked: Approve) -> Result<Reloaded, Refused> {
         let gateway = self.running()?;
         let by = self.resolution(&asked.reason, None)?;
-        let path = gateway.sources.catalog.lock.as_ref();
-        let path = path.ok_or_else(|| Refused::reload("there is no `catalog.file`"))?;
-        let mut lock = read_lock(path).map_err(Refused::reload)?;
+        let mut offers = Vec::with_capacity(asked.offers.len());
         for text in &asked.offers {
             let offer = Offer::from_json(text.as_bytes()).map_err(Refused::malformed)?;
             let server = gateway.server(Some(offer.name()));
@@ -55,16 +52,10 @@ impl Desk {
                     offer.name()
                 )));
             }
-            lock.approve(offer);
+            offers.push(offer);
         }
-        let written = gateway
-            .approve(lock, Some(by), |lock| write_lock(path, lock))
-            .await;
-        match written {
-            Ok(Ok(now)) => Ok(reloaded(now)),
-            Ok(Err(error)) => Err(Refused::reload(error)),
-            Err(error) => Err(Refused::reload(error)),
-        }
+        let now = gateway.approve(offers, by).await;
+        now.map(reloaded).map_err(Refused::reload)
     }
 
     pub(super) async fn reload(&self, (): ()) -> Result<Reloaded, Refused> {
