@@ -274,3 +274,93 @@ async fn a_process_that_is_never_greeted_does_not_live_on() {
     stdio.unset("mute");
     assert_eq!(session.call("pay", "{}", Some("e1")).await.code(), None);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_greeting_that_takes_too_long_counts_once_however_many_wait_for_it() {
+    let upstream = Upstream::start().await;
+    upstream.greet_after(Duration::from_secs(60));
+    let stdio = Stdio::new();
+    stdio.set("mute");
+    let http = format!("[[server]]\nname = \"up\"\nurl = \"{}\"\n", upstream.url());
+    for (kind, table) in [("http", http), ("stdio", stdio.table())] {
+        let more = "connect_timeout_ms = 700\nunavailable_after = 2\nretry_ms = 60000\n";
+        let gateway = Gateway::start_with(&(table + more), PERMIT_ALL, WATCHED).await;
+        let session = gateway.client().session().await;
+        for condition_then in ["closed", "open"] {
+            let calls: Vec<_> = (0..12)
+                .map(|number| {
+                    let session = session.clone();
+                    tokio::spawn(async move {
+                        let message = support::client::call(number, "pay", "{}", None);
+                        session.post(message).await.code()
+                    })
+                })
+                .collect();
+            for call in calls {
+                let code = call.await.unwrap();
+                assert_eq!(code.as_deref(), Some("upstream-unavailable"), "{kind}");
+            }
+            assert_eq!(condition(&gateway).await, condition_then, "{kind}");
+        }
+        gateway.stop().await;
+    }
+    assert_eq!(
+        (upstream.initializes(), stdio.noted("starts").len()),
+        (2, 2)
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_is_asked_of_a_server_that_is_left_alone_is_told_so_and_when_to_ask_again() {
+    let upstream = Upstream::start().await;
+    let mut door = Door::before(upstream.address()).await;
+    let server = format!(
+        "[[server]]\nname = \"up\"\nurl = \"{}\"\nunavailable_after = 1\nretry_ms = 60000\n\
+         longest_retry_ms = 60000\nmethods = [\"resources/*\", \"prompts/*\"]\n",
+        door.url()
+    );
+    // Before it was ever reached, nothing is known of its tools.
+    door.shut().await;
+    let gateway = Gateway::start_with(&server, PERMIT_ALL, WATCHED).await;
+    let session = gateway.client().session().await;
+    let left_alone = async |session: &Client, method: &str, params: &str| {
+        let message =
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{params}}}}}"#);
+        let answer = session.post(message).await;
+        let data = answer.data();
+        assert_eq!(data["code"], "upstream-unavailable", "{method}: {data}");
+        let wait = data["retry_after_ms"].as_u64();
+        assert!(wait.is_some_and(|wait| wait <= 60_000), "{method}: {data}");
+        assert!(answer.headers.contains_key("retry-after"), "{method}");
+    };
+    session.call("pay", "{}", None).await;
+    assert_eq!(condition(&gateway).await, "open");
+    for (method, params) in [
+        ("tools/call", r#""name":"pay""#),
+        ("tools/list", ""),
+        ("tasks/list", ""),
+        ("resources/list", ""),
+        ("prompts/get", r#""name":"a""#),
+    ] {
+        left_alone(&session, method, params).await;
+    }
+    gateway.stop().await;
+
+    // And once a task of its runs.
+    door.open().await;
+    let gateway = Gateway::start_with(&server, PERMIT_ALL, WATCHED).await;
+    let session = gateway.client().session().await;
+    upstream.behave(Behaviour::Result(
+        r#"{"task":{"taskId":"t-1","status":"working","createdAt":"2026-01-01T00:00:00Z","ttl":60000}}"#.to_owned(),
+    ));
+    let begun = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"pay","arguments":{},"task":{"ttl":60000}}}"#;
+    let begun = session.post(begun).await.json();
+    assert_eq!(begun["result"]["task"]["taskId"], "t-1", "{begun}");
+    door.shut().await;
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    session.call("pay", "{}", None).await;
+    for method in ["tasks/get", "tasks/result", "tasks/cancel"] {
+        left_alone(&session, method, r#""taskId":"t-1""#).await;
+    }
+    gateway.stop().await;
+}

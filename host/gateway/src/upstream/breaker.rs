@@ -22,13 +22,33 @@ pub(crate) struct Unready {
     pub(crate) reason: Reason,
     /// When it is tried again, where it was not tried at all.
     pub(crate) again_in: Option<Duration>,
+    /// Whether it was somebody else who tried, and this one only waited.
+    another: bool,
 }
 
 impl Unready {
+    /// It was not tried, and is again after so long.
+    pub(super) fn left_alone(wait: Duration) -> Self {
+        Self {
+            reason: Reason::Unreachable,
+            again_in: Some(wait),
+            another: false,
+        }
+    }
+
+    /// The same, for whoever only waited for it.
+    pub(super) fn of_another(self) -> Self {
+        Self {
+            another: true,
+            ..self
+        }
+    }
+
     /// Whether it speaks against the upstream: what was not tried says nothing,
-    /// and one that answers, whatever it says, is there.
+    /// what another tried is that one's to say, and an upstream that answers,
+    /// whatever it says, is there.
     pub(super) fn counts(self) -> bool {
-        self.again_in.is_none() && self.reason != Reason::Ungreeted
+        self.again_in.is_none() && !self.another && self.reason != Reason::Ungreeted
     }
 }
 
@@ -37,6 +57,7 @@ impl From<Reason> for Unready {
         Self {
             reason,
             again_in: None,
+            another: false,
         }
     }
 }
@@ -124,10 +145,7 @@ impl Breaker {
     /// another probes.
     pub(super) fn ask(&self, now: Instant) -> Result<Pass<'_>, Unready> {
         let mut state = self.state();
-        let left = |wait| Unready {
-            reason: Reason::Unreachable,
-            again_in: Some(wait),
-        };
+        let left = Unready::left_alone;
         match state.until {
             Some(until) if now < until => return Err(left(until.saturating_duration_since(now))),
             Some(_) if state.probing => return Err(left(self.patience.first)),

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::breaker::{Condition, Unready};
 use super::request::{Exchange, Reason};
-use super::{Kind, Upstream};
+use super::{Kind, Trace, Upstream};
 
 impl Upstream {
     /// Opens an agent's session where there is none, so that it is known
@@ -52,22 +52,18 @@ impl Upstream {
     }
 
     async fn open(&self, agent: &Agent, prove: bool) -> Result<(), Unready> {
-        let opening = async {
-            match &self.kind {
-                Kind::Http(http) => Ok(http.prepare(agent, self.revision, prove).await?),
-                Kind::Stdio(stdio) => stdio.prepare(agent, self.revision).await,
-            }
-        };
-        tokio::time::timeout(self.connect_timeout, opening)
-            .await
-            .unwrap_or(Err(Reason::Timeout.into()))
+        match &self.kind {
+            Kind::Http(http) => http.prepare(agent, self.revision, prove).await,
+            Kind::Stdio(stdio) => stdio.prepare(agent, self.revision).await,
+        }
     }
 
     /// Tells the breaker what an exchange met: an answer, whatever it says, or
     /// that no connection came about.
-    pub(super) fn met<T>(&self, exchange: &Exchange<T>) {
-        if matches!(self.kind, Kind::Stdio(_)) {
-            // A process that is there needs no connection.
+    pub(super) fn met<T>(&self, exchange: &Exchange<T>, trace: &Trace) {
+        if matches!(self.kind, Kind::Stdio(_)) || trace.waited() {
+            // A process that is there needs no connection, and another's attempt
+            // is that one's to tell of.
             return;
         }
         match exchange {

@@ -6,7 +6,7 @@
 //! (`docs/spec/protocol.md` §1). Sessions and processes belong to one agent.
 //!
 //! `request` is what is sent and what may become of it, `trace` how far it
-//! came, `health` and `breaker` whether it is tried at all.
+//! came, `health` and `breaker` whether it is tried at all, `slot` who tries.
 
 mod asked;
 mod breaker;
@@ -16,6 +16,7 @@ mod http;
 mod news;
 mod offer;
 mod request;
+mod slot;
 mod stdio;
 mod trace;
 
@@ -54,7 +55,6 @@ pub(crate) struct Upstream {
     breaker: Breaker,
     revision: Revision,
     call_timeout: Duration,
-    connect_timeout: Duration,
     permitted: Arc<Permitted>,
     signals: Signals,
     /// What it said that it offers, and when; without sessions only.
@@ -105,6 +105,7 @@ impl Upstream {
                 headers.clone(),
                 roots.as_deref(),
                 server.permitted.capabilities(),
+                server.connect_timeout,
                 signals.clone(),
             )?),
             config::Transport::Stdio {
@@ -128,6 +129,7 @@ impl Upstream {
                     command,
                     server.permitted.capabilities(),
                     server.patience,
+                    server.connect_timeout,
                     signals.clone(),
                 )))
             }
@@ -137,7 +139,6 @@ impl Upstream {
             breaker: Breaker::new(server.name.as_str(), server.patience),
             revision: server.revision,
             call_timeout: server.call_timeout,
-            connect_timeout: server.connect_timeout,
             permitted: Arc::new(server.permitted.clone()),
             signals,
             discovered: tokio::sync::Mutex::default(),
@@ -208,8 +209,9 @@ impl Upstream {
         if let Err(reason) = ready {
             return Exchange::NotSent(reason);
         }
-        let exchange = self.send(agent, request, read).await;
-        self.met(&exchange);
+        let trace = Trace::default();
+        let exchange = self.send(agent, request, &trace, read).await;
+        self.met(&exchange, &trace);
         exchange
     }
 
@@ -217,21 +219,21 @@ impl Upstream {
         &self,
         agent: &Agent,
         request: Request<'_>,
+        trace: &Trace,
         read: impl Read<T>,
     ) -> Exchange<T> {
-        let trace = Trace::default();
         let mut hurry = self.signals.hurry.clone();
         let cancel = request.cancel.clone();
         let endless = request.endless;
         let mut exchange = Box::pin(async {
             match &self.kind {
                 Kind::Http(http) => {
-                    http.exchange(agent, self.revision, request, &trace, read)
+                    http.exchange(agent, self.revision, request, trace, read)
                         .await
                 }
                 Kind::Stdio(stdio) => {
                     stdio
-                        .exchange(agent, self.revision, request, &trace, read)
+                        .exchange(agent, self.revision, request, trace, read)
                         .await
                 }
             }

@@ -13,6 +13,7 @@ pub(crate) struct Trace(Arc<Traced>);
 struct Traced {
     left: AtomicBool,
     refused: AtomicBool,
+    waited: AtomicBool,
     id: AtomicU64,
 }
 
@@ -35,6 +36,16 @@ impl Trace {
     /// Whether the gate was closed, so that none did.
     pub(crate) fn refused(&self) -> bool {
         self.0.refused.load(Ordering::SeqCst)
+    }
+
+    /// Notes that it ended with somebody else's attempt to open the session.
+    pub(super) fn waits(&self) {
+        self.0.waited.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether it did.
+    pub(super) fn waited(&self) -> bool {
+        self.0.waited.load(Ordering::SeqCst)
     }
 
     pub(crate) fn set_id(&self, id: u64) {

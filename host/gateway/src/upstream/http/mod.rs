@@ -7,6 +7,7 @@ mod receive;
 mod session;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use countersign_evidence::Agent;
@@ -23,13 +24,14 @@ use self::connect::{Connection, Connector, Response};
 pub(crate) use self::listen::Listening;
 use self::receive::{Open, Received};
 use self::session::{Session, Sessions};
+use super::breaker::Unready;
 use super::{Answer, Exchange, IDENTITY, Read, Reason, Request, Signals, Trace};
 
 /// The longest list of connections that were found closed before a byte was
 /// written; after that many the upstream counts as unreachable.
 const MOST_REPLACED: usize = 8;
 /// How long the stream waits while a request of the upstream is answered.
-const RESPOND: std::time::Duration = std::time::Duration::from_secs(2);
+const RESPOND: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
 pub(super) struct Http {
@@ -46,6 +48,7 @@ pub(super) struct Inner {
     sessions: Sessions,
     /// With which clients' capabilities an upstream is greeted, in JSON.
     capabilities: Vec<u8>,
+    connect_timeout: Duration,
     signals: Signals,
 }
 
@@ -61,6 +64,7 @@ impl Http {
         headers: Vec<(HeaderName, HeaderValue)>,
         roots: Option<&[CertificateDer<'static>]>,
         capabilities: Vec<u8>,
+        connect_timeout: Duration,
         signals: Signals,
     ) -> Result<Self, rustls::Error> {
         let connector = Connector::new(&url, roots)?;
@@ -70,6 +74,7 @@ impl Http {
             connector,
             sessions: Sessions::default(),
             capabilities,
+            connect_timeout,
             signals,
         };
         Ok(Self {
@@ -95,7 +100,10 @@ impl std::ops::Deref for Http {
 impl Inner {
     /// What the upstream said to an agent that it offers.
     pub(super) async fn offer(&self, agent: &Agent, revision: Revision) -> Result<Offer, Reason> {
-        Ok(self.ready(agent, revision).await?.offer)
+        let ready = self.ready(agent, revision).await;
+        ready
+            .map(|session| session.offer)
+            .map_err(|unready| unready.reason)
     }
 
     /// Opens the agent's session where there is none. With `prove` a connection
@@ -106,23 +114,25 @@ impl Inner {
         agent: &Agent,
         revision: Revision,
         prove: bool,
-    ) -> Result<(), Reason> {
+    ) -> Result<(), Unready> {
         if prove {
-            let connection = self.connector.open().await?;
+            let opening = tokio::time::timeout(self.connect_timeout, self.connector.open());
+            let connection = opening.await.unwrap_or(Err(Reason::Timeout))?;
             self.connector.keep(connection);
         }
         self.ready(agent, revision).await.map(drop)
     }
 
     /// The agent's session, opened where there is none.
-    async fn ready(&self, agent: &Agent, revision: Revision) -> Result<Arc<Session>, Reason> {
+    async fn ready(&self, agent: &Agent, revision: Revision) -> Result<Arc<Session>, Unready> {
         let slot = self.sessions.slot(agent);
-        let mut slot = slot.lock().await;
+        let mut slot = slot.turn().await;
         if let Some(session) = &*slot {
             return Ok(session.clone());
         }
         let session = Arc::new(if revision.has_sessions() {
-            self.greet(agent, revision).await?
+            let greeting = self.greet(agent, revision);
+            slot.attempt(self.connect_timeout, greeting).await?
         } else {
             Session::without(revision)
         });
@@ -192,7 +202,12 @@ impl Inner {
     ) -> Exchange<T> {
         let session = match self.ready(agent, revision).await {
             Ok(session) => session,
-            Err(reason) => return Exchange::NotSent(reason),
+            Err(unready) => {
+                if !unready.counts() {
+                    trace.waits();
+                }
+                return Exchange::NotSent(unready.reason);
+            }
         };
         let id = session.next_id();
         trace.set_id(id);
@@ -245,7 +260,7 @@ impl Inner {
 
     /// Sends a message that has no answer.
     pub(super) async fn tell(&self, agent: &Agent, body: Vec<u8>) {
-        let session = self.sessions.slot(agent).lock().await.clone();
+        let session = self.sessions.slot(agent).turn().await.clone();
         if let Some(session) = session {
             let _ = self
                 .post_quietly(&session, "notifications/cancelled", body)
@@ -397,7 +412,7 @@ impl Inner {
             if let Ok(request) = self.request(Method::DELETE, &head, Vec::new()) {
                 let trace = Trace::default();
                 let ending = self.send(request, None, &trace);
-                let _ = tokio::time::timeout(std::time::Duration::from_secs(1), ending).await;
+                let _ = tokio::time::timeout(Duration::from_secs(1), ending).await;
             }
         }
         self.connector.forget();

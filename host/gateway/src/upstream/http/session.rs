@@ -9,12 +9,13 @@ use countersign_mcp::Revision;
 use countersign_mcp::capability::Offer;
 use http::{HeaderValue, StatusCode};
 
-type Slot = Arc<tokio::sync::Mutex<Option<Arc<Session>>>>;
+use crate::upstream::slot::Slot;
 
-/// The agents' slots; each is locked while its session is being opened, so
-/// that one agent opens one.
+type Place = Arc<Slot<Option<Arc<Session>>>>;
+
+/// The agents' slots; one agent opens one session.
 #[derive(Debug, Default)]
-pub(super) struct Sessions(Mutex<HashMap<Agent, Slot>>);
+pub(super) struct Sessions(Mutex<HashMap<Agent, Place>>);
 
 /// What the gateway and an upstream agreed on for one agent.
 #[derive(Debug)]
@@ -67,7 +68,7 @@ impl Session {
 }
 
 impl Sessions {
-    pub(super) fn slot(&self, agent: &Agent) -> Slot {
+    pub(super) fn slot(&self, agent: &Agent) -> Place {
         let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(slots.entry(agent.clone()).or_default())
     }
@@ -75,7 +76,7 @@ impl Sessions {
     /// Forgets a session, unless another has taken its place.
     pub(super) async fn forget(&self, agent: &Agent, session: &Arc<Session>) {
         let slot = self.slot(agent);
-        let mut slot = slot.lock().await;
+        let mut slot = slot.turn().await;
         if slot
             .as_ref()
             .is_some_and(|current| Arc::ptr_eq(current, session))
@@ -86,13 +87,13 @@ impl Sessions {
 
     /// Takes all sessions out.
     pub(super) async fn take(&self) -> Vec<Arc<Session>> {
-        let slots: Vec<Slot> = {
+        let slots: Vec<Place> = {
             let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             slots.drain().map(|(_, slot)| slot).collect()
         };
         let mut sessions = Vec::new();
         for slot in slots {
-            sessions.extend(slot.lock().await.take());
+            sessions.extend(slot.turn().await.take());
         }
         sessions
     }

@@ -10,7 +10,8 @@ mod waiting;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use countersign_canon::document::Item;
 use countersign_evidence::{Agent, ServerName};
@@ -22,6 +23,7 @@ use self::place::Place;
 use self::process::Process;
 use super::breaker::Unready;
 use super::conversation::{Around, Step, step};
+use super::slot::Slot;
 use super::{Exchange, IDENTITY, Read, Reason, Request, Signals, Trace};
 use crate::config::Patience;
 
@@ -34,7 +36,14 @@ pub(super) struct Command {
     pub(super) folder: Option<PathBuf>,
 }
 
-type Slot = Arc<tokio::sync::Mutex<Place>>;
+/// What belongs to one agent.
+#[derive(Debug, Default)]
+struct Seat {
+    place: Slot<Place>,
+    /// The process that was greeted last, for whoever only asks whether it runs:
+    /// the place may be waited for.
+    last: Mutex<Weak<Process>>,
+}
 
 #[derive(Debug)]
 pub(super) struct Stdio {
@@ -43,8 +52,15 @@ pub(super) struct Stdio {
     /// With which clients' capabilities an upstream is greeted, in JSON.
     capabilities: Vec<u8>,
     patience: Patience,
+    connect_timeout: Duration,
     signals: Signals,
-    processes: Mutex<HashMap<Agent, Slot>>,
+    processes: Mutex<HashMap<Agent, Arc<Seat>>>,
+}
+
+impl Seat {
+    fn last(&self) -> MutexGuard<'_, Weak<Process>> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Stdio {
@@ -53,6 +69,7 @@ impl Stdio {
         command: Command,
         capabilities: Vec<u8>,
         patience: Patience,
+        connect_timeout: Duration,
         signals: Signals,
     ) -> Self {
         Self {
@@ -60,23 +77,26 @@ impl Stdio {
             command,
             capabilities,
             patience,
+            connect_timeout,
             signals,
             processes: Mutex::default(),
         }
     }
 
-    fn slot(&self, agent: &Agent) -> Slot {
-        let mut slots = self
+    fn seat(&self, agent: &Agent) -> Arc<Seat> {
+        let mut seats = self
             .processes
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(slots.entry(agent.clone()).or_default())
+        Arc::clone(seats.entry(agent.clone()).or_default())
     }
 
     /// Whether the agent's process runs; false while it is being started.
     pub(super) fn runs(&self, agent: &Agent) -> bool {
-        let slot = self.slot(agent);
-        slot.try_lock().is_ok_and(|place| place.running().is_some())
+        self.seat(agent)
+            .last()
+            .upgrade()
+            .is_some_and(|process| !process.has_ended())
     }
 
     /// Starts the agent's process where there is none.
@@ -94,19 +114,25 @@ impl Stdio {
 
     /// The agent's process, started and greeted where there is none.
     async fn ready(&self, agent: &Agent, revision: Revision) -> Result<Arc<Process>, Unready> {
-        let slot = self.slot(agent);
-        let mut place = slot.lock().await;
+        let seat = self.seat(agent);
+        let mut place = seat.place.turn().await;
         if let Some(process) = place.running() {
             return Ok(process);
         }
         place.may_start(&self.server, self.patience)?;
-        let starting = Process::start(&self.server, agent, &self.command, self.signals.clone())?;
-        if revision.has_sessions() {
-            let offer = greet(starting.process(), revision, &self.capabilities).await?;
-            starting.process().offers(offer);
-        }
+        let starting = async {
+            let starting =
+                Process::start(&self.server, agent, &self.command, self.signals.clone())?;
+            if revision.has_sessions() {
+                let offer = greet(starting.process(), revision, &self.capabilities).await?;
+                starting.process().offers(offer);
+            }
+            Ok(starting.done())
+        };
+        let process = place.attempt(self.connect_timeout, starting).await?;
         self.signals.greeted();
-        Ok(place.take(starting.done()))
+        *seat.last() = Arc::downgrade(&process);
+        Ok(place.take(process))
     }
 
     pub(super) async fn exchange<T: Send>(
@@ -169,22 +195,22 @@ impl Stdio {
     }
 
     pub(super) async fn tell(&self, agent: &Agent, body: Vec<u8>) {
-        let process = self.slot(agent).lock().await.running();
+        let process = self.seat(agent).place.turn().await.running();
         if let Some(process) = process {
             let _ = process.write(body, None, &Trace::default()).await;
         }
     }
 
     pub(super) async fn close(&self) {
-        let slots: Vec<Slot> = {
-            let mut slots = self
+        let seats: Vec<Arc<Seat>> = {
+            let mut seats = self
                 .processes
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
-            slots.drain().map(|(_, slot)| slot).collect()
+            seats.drain().map(|(_, seat)| seat).collect()
         };
-        for slot in slots {
-            if let Some(process) = slot.lock().await.running() {
+        for seat in seats {
+            if let Some(process) = seat.place.turn().await.running() {
                 process.end().await;
             }
         }
@@ -231,5 +257,62 @@ impl std::fmt::Debug for Command {
         f.debug_struct("Command")
             .field("program", &self.program)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    /// What reads and says nothing; without sessions nobody greets it.
+    fn stdio() -> Stdio {
+        let (_, hurry) = tokio::sync::watch::channel(false);
+        let command = Command {
+            program: "/bin/cat".to_owned(),
+            arguments: Vec::new(),
+            variables: Vec::new(),
+            folder: None,
+        };
+        let patience = Patience {
+            failures: 1,
+            first: SECOND,
+            longest: SECOND,
+        };
+        let signals = Signals {
+            tools_changed: Arc::default(),
+            greeted: Arc::default(),
+            news: crate::upstream::news::Desk::default(),
+            hurry,
+        };
+        let name = ServerName::new("up").unwrap();
+        Stdio::new(name, command, Vec::new(), patience, SECOND, signals)
+    }
+
+    #[tokio::test]
+    async fn a_process_that_runs_is_seen_to_run_whoever_has_its_place() {
+        let (stdio, revision) = (stdio(), Revision::R2026_07_28);
+        let [agent, other] = ["a", "b"].map(|name| Agent {
+            method: "token".to_owned(),
+            issuer: String::new(),
+            subject: name.to_owned(),
+        });
+        assert!(!stdio.runs(&agent));
+        stdio.prepare(&agent, revision).await.unwrap();
+        let seat = stdio.seat(&agent);
+        let held = seat.place.turn().await;
+        assert!(stdio.runs(&agent));
+        assert!(!stdio.runs(&other));
+        let process = held.running().unwrap();
+        process.end().await;
+        drop(held);
+        for _ in 0..400 {
+            if process.has_ended() {
+                break;
+            }
+            tokio::time::sleep(SECOND / 100).await;
+        }
+        assert!(!stdio.runs(&agent), "it ended");
     }
 }

@@ -13,7 +13,6 @@ use tokio::time::Instant;
 
 use super::process::Process;
 use crate::config::Patience;
-use crate::upstream::Reason;
 use crate::upstream::breaker::Unready;
 
 #[derive(Debug, Default)]
@@ -55,10 +54,7 @@ impl Place {
             .map(|at| at.saturating_duration_since(Instant::now()))
             .filter(|left| !left.is_zero());
         match left {
-            Some(left) => Err(Unready {
-                reason: Reason::Unreachable,
-                again_in: Some(left),
-            }),
+            Some(left) => Err(Unready::left_alone(left)),
             None => Ok(()),
         }
     }
