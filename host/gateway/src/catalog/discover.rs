@@ -5,7 +5,7 @@ use countersign_mcp::tools::{Page, Tool, page};
 use countersign_mcp::{Revision, envelope, json::Object};
 
 use crate::delivery::Cancel;
-use crate::upstream::{Answer, Exchange, IDENTITY, Reason, Request, Upstream};
+use crate::upstream::{Answer, Exchange, IDENTITY, Reason, Request, Unready, Upstream};
 
 /// A list has at most this many pages.
 const MOST_PAGES: usize = 1_000;
@@ -13,23 +13,24 @@ const MOST_PAGES: usize = 1_000;
 const MOST_TOOLS: usize = 10_000;
 
 /// Every tool, or none of them.
-pub(super) async fn discover(upstream: &Upstream, agent: &Agent) -> Result<Vec<Tool>, Reason> {
+pub(super) async fn discover(upstream: &Upstream, agent: &Agent) -> Result<Vec<Tool>, Unready> {
+    upstream.ready(agent).await?;
     let mut tools = Vec::new();
     let mut cursors = Vec::new();
     for _ in 0..MOST_PAGES {
         let Page { tools: more, next } = ask(upstream, agent, cursors.last()).await?;
         tools.extend(more);
         if tools.len() > MOST_TOOLS {
-            return Err(Reason::TooLarge);
+            return Err(Reason::TooLarge.into());
         }
         match next {
             None => return Ok(tools),
             // A list that leads back into itself has no end.
-            Some(next) if cursors.contains(&next) => return Err(Reason::Unreadable),
+            Some(next) if cursors.contains(&next) => return Err(Reason::Unreadable.into()),
             Some(next) => cursors.push(next),
         }
     }
-    Err(Reason::TooLarge)
+    Err(Reason::TooLarge.into())
 }
 
 async fn ask(upstream: &Upstream, agent: &Agent, cursor: Option<&String>) -> Result<Page, Reason> {

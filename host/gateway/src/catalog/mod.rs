@@ -19,7 +19,7 @@ use countersign_catalog::{Descriptor, Offer};
 use countersign_evidence::Agent;
 use countersign_mcp::tools::Tool;
 
-use crate::upstream::{Reason, Upstream};
+use crate::upstream::{Unready, Upstream};
 use discover::discover;
 
 /// `tools/list` asks again after this long.
@@ -178,7 +178,7 @@ impl Catalog {
         agent: &Agent,
         need: Need<'_>,
         now: Duration,
-    ) -> Result<Looked, Reason> {
+    ) -> Result<Looked, Unready> {
         let known = self.asked();
         if !matches!(need, Need::Poll) && known.as_ref() != Some(agent) {
             *self.asked.write().unwrap_or_else(PoisonError::into_inner) = Some(agent.clone());
@@ -211,14 +211,14 @@ impl Catalog {
                     renewed: differs.unwrap_or(false),
                 })
             }
-            Err(reason) => {
+            Err(unready) => {
                 if stale {
                     // What was heard is still to be looked at.
                     upstream.tools_have_changed();
                 }
-                let listing = before.ok_or(reason)?;
+                let listing = before.ok_or(unready)?;
                 tracing::warn!(
-                    reason = reason.as_str(),
+                    reason = unready.reason.as_str(),
                     "tools could not be discovered again"
                 );
                 Ok(Looked::known(listing))

@@ -140,7 +140,7 @@ pub(crate) async fn offer(
     place: countersign_canon::Digest,
     asker: &Agent,
 ) -> Result<Offer, String> {
-    let code = |reason: crate::upstream::Reason| reason.as_str().to_owned();
+    let code = |unready: crate::upstream::Unready| unready.reason.as_str().to_owned();
     let tools = discover(upstream, asker).await.map_err(code)?;
     let described = tools
         .iter()

@@ -10,7 +10,7 @@ use http::HeaderValue;
 use super::{fetch, respond, tasks};
 use crate::catalog::Need;
 use crate::delivery::Reply;
-use crate::pipeline::{Arrival, unread, unread_because};
+use crate::pipeline::{Arrival, unavailable, unread, unread_because};
 use crate::session::Session;
 use crate::state::Gateway;
 use crate::upstream::IDENTITY;
@@ -116,7 +116,7 @@ async fn list(
     let shown = match (shown, listing) {
         (Some(approved), _) => approved,
         (None, Ok(listing)) => listing.tools().to_vec(),
-        (None, Err(_)) => return Err(Problem::new(ErrorCode::UpstreamUnavailable).into()),
+        (None, Err(unready)) => return Err(unavailable(unready).into()),
     };
     let tools = shown.iter().map(|tool| tool.description.as_slice());
     Ok(server::tools(revision, tools))

@@ -227,8 +227,7 @@ impl Relay {
             Exchange::Answered(said) => self.answered(&said, named.as_deref()),
             Exchange::NotSent(reason) => {
                 tracing::debug!(method = method.name, reason = reason.as_str(), "not sent");
-                let problem = Problem::new(ErrorCode::UpstreamUnavailable);
-                self.unanswered(gateway, problem).await
+                self.unanswered(gateway, unavailable(reason.into())).await
             }
             Exchange::Unanswered { reason, .. } => {
                 tracing::debug!(method = method.name, reason = reason.as_str(), "no answer");

@@ -23,7 +23,7 @@ use countersign_mcp::{Answer, ErrorCode, Problem, envelope};
 
 use super::respond;
 use crate::delivery::{self, Cancel, Reply};
-use crate::pipeline::{Arrival, ledger_problem, unread_because};
+use crate::pipeline::{Arrival, ledger_problem, unavailable, unread_because};
 use crate::state::Gateway;
 use crate::upstream::{self, Exchange};
 
@@ -149,6 +149,8 @@ async fn ask(
     if gateway.running.is_draining() {
         return Err(Problem::new(ErrorCode::ShuttingDown).into());
     }
+    let upstream = &arrival.server.upstream;
+    upstream.ready(&arrival.agent).await.map_err(unavailable)?;
     let body = |id| Some(envelope::message(Some(id), method, Some(params)));
     let request = upstream::Request {
         method,
@@ -161,16 +163,10 @@ async fn ask(
         endless: false,
         cancel: Cancel::default(),
     };
-    let exchange = arrival
-        .server
-        .upstream
-        .exchange(&arrival.agent, request, about)
-        .await;
-    match exchange {
+    match upstream.exchange(&arrival.agent, request, about).await {
         Exchange::Answered(about) => Ok(about),
-        Exchange::NotSent(_) | Exchange::Unanswered { .. } => {
-            Err(Problem::new(ErrorCode::TaskUnanswered).into())
-        }
+        Exchange::NotSent(reason) => Err(unavailable(reason.into()).into()),
+        Exchange::Unanswered { .. } => Err(Problem::new(ErrorCode::TaskUnanswered).into()),
     }
 }
 

@@ -83,7 +83,7 @@ pub(crate) async fn offered(
     let listing = gateway
         .tools(&arrival.server, &arrival.agent, Need::Tool(name))
         .await
-        .map_err(|reason| unavailable(reason.into()))?;
+        .map_err(unavailable)?;
     let server = arrival.server.name.as_str();
     let held = basis
         .approved
