@@ -37,6 +37,29 @@ pub(crate) fn write(
     written
 }
 
+/// Writes a small file that is not there yet; false where it is. `-` is the
+/// standard output.
+pub(crate) fn create(path: &Path, bytes: &[u8]) -> Result<bool, Failure> {
+    if path == Path::new("-") {
+        let mut out = io::stdout().lock();
+        let written = out.write_all(bytes).and_then(|()| out.flush());
+        return written
+            .map(|()| true)
+            .map_err(|error| Failure::output(&error));
+    }
+    let mut file = match File::create_new(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
+        Err(error) => return Err(at(path, &error)),
+    };
+    let written = file.write_all(bytes).and_then(|()| file.sync_all());
+    written.map(|()| true).map_err(|error| {
+        // What is left of it would be nothing whole.
+        let _ = fs::remove_file(path);
+        at(path, &error)
+    })
+}
+
 /// Has a file written that has no name, and gives it back from its beginning.
 pub(crate) fn temporary(
     write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,

@@ -37,12 +37,14 @@ pub(crate) struct Key {
 /// Sign a component
 ///
 /// The signature says that the component with this digest is the profile that
-/// its file's name says. Only what a gateway would load is signed.
+/// its file's name says. Only what a gateway would load is signed, and a
+/// signature that is there stays unless it is to be replaced.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Exit status:
   0  signed
-  2  wrong usage, or a file that cannot be read or written
+  2  wrong usage, a signature that is there, or a file that cannot be read or
+     written
   4  no gateway would load it")]
 pub(crate) struct Sign {
     /// The file of the key
@@ -51,6 +53,9 @@ pub(crate) struct Sign {
     /// Where the signature goes; beside the component unless said
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Put it in place of a signature that is there
+    #[arg(long)]
+    replace: bool,
     /// The component, `NAME@VERSION.wasm`
     component: PathBuf,
 }
@@ -102,6 +107,9 @@ impl Key {
 }
 
 impl Sign {
+    /// The code of a signature that would be lost.
+    const CODE: &'static str = "profile-signature-exists";
+
     pub(super) fn run(&self) -> Result<Status, Failure> {
         let key = keyfile::read(&self.key).map_err(|error| files::in_file(&self.key, &error))?;
         let file = ComponentFile::read(&self.component)?;
@@ -113,10 +121,17 @@ impl Sign {
         let note = sign(&key, &pin.id, pin.digest);
         let output = self.output.clone();
         let output = output.unwrap_or_else(|| beside(&self.component));
-        files::write(&output, |out| {
-            out.write_all(note.as_bytes())
-                .map_err(|error| files::at(&output, &error))
-        })?;
+        if self.replace {
+            files::write(&output, |out| {
+                out.write_all(note.as_bytes())
+                    .map_err(|error| files::at(&output, &error))
+            })?;
+        } else if !files::create(&output, note.as_bytes())? {
+            let text = format!("`{}` is there already ({})", output.display(), Self::CODE);
+            return Err(Failure::new(Status::USAGE, text).with_help(
+                "`--replace` puts the new one in its place; `--output` takes another file",
+            ));
+        }
         said(&pin.id, &pin, &key.verifying_key())
     }
 }
