@@ -6,6 +6,8 @@
 
 mod commands;
 mod difference;
+#[cfg(test)]
+mod docs_tests;
 mod environment;
 mod failure;
 mod files;
