@@ -15,10 +15,10 @@ use crate::{
 /// Runs, each as a step with its time: the Rust tests of both workspaces and
 /// the examples in their docs; the budget of instructions; the demonstration;
 /// the independent Python reference over vectors/, and the Python verifier over
-/// every bundle of the tamper tests; the released components under Python's and Node's WebAssembly hosts; the
-/// foreign clients through the gateway; and the checks that the released
-/// components are what their sources build, wherever that is done. Ends with the line
-/// `N passed, N failed`, counting steps. A step whose tool is missing fails
+/// every bundle of the tamper tests; the released components under Python's and
+/// Node's WebAssembly hosts; the foreign clients through the gateway; and the
+/// checks that the released components are what their sources build, wherever
+/// that is done. Ends with the line `N passed, N failed`, counting steps. A step whose tool is missing fails
 /// and says what to install; nothing is skipped silently.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {

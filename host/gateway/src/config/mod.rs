@@ -1,8 +1,9 @@
 //! What an operator configures, read once and valid from then on.
 //!
 //! `file` is the shape of the TOML file, `check` turns it into the types here
-//! (`identity`, `server` and `store` have their own parts of it), `error` says what is wrong with it and what to write instead. A relative
-//! path is relative to the folder of the file that it stands in.
+//! (`identity`, `server` and `store` have their own parts of it), `error` says
+//! what is wrong with it and what to write instead. A relative path is relative
+//! to the folder of the file that it stands in.
 
 mod check;
 mod error;

@@ -1,9 +1,8 @@
 //! The numbers, in the form that Prometheus and OpenMetrics read.
 //!
 //! Each label has a closed list of values: codes, outcomes, stages, the servers
-//! that are configured. Names of
-//! agents, tools and executions are in the evidence, which is where to count
-//! by them.
+//! that are configured. What is counted by agent, tool or execution is counted
+//! in the evidence.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;

@@ -3,7 +3,8 @@
 //!
 //! `/metrics` has the numbers, `/healthz` says that the process runs, `/readyz`
 //! that calls are admitted, `/upstreams` which servers are there. None of them
-//! says more, and none needs a credential; so it listens where the operator says, and on loopback at best.
+//! says more, and none needs a credential; so it listens where the operator says,
+//! and on loopback at best.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -17,8 +17,9 @@ use crate::progress::Steps;
 /// a binding must tell apart whatever any of it can. Messages are made around
 /// every place where readers are known to disagree, held against each other in
 /// pairs, and run through routing, the validation of arguments, the policy
-/// engine, the headers and the upstream's body as a gateway runs them. A counterexample is made small and
-/// shown. The same component, seed and number of cases give the same report.
+/// engine, the headers and the upstream's body as a gateway runs them. A
+/// counterexample is made small and shown. The same component, seed and number
+/// of cases give the same report.
 ///
 /// A profile may respell a number that is no integer within its exact value,
 /// and refuse values of an action; beyond that it must do as the shipped ones.
