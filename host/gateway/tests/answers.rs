@@ -182,3 +182,38 @@ async fn another_agents_answer_does_not_exist() {
         );
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_of_one_server_does_not_exist_at_another() {
+    let upstream = Upstream::start().await;
+    let table = |name: &str| {
+        format!(
+            "[[server]]\nname = \"{name}\"\nurl = \"{}\"\n",
+            upstream.url()
+        )
+    };
+    let servers = table("up") + &table("other");
+    let gateway = Gateway::start_with(&servers, PERMIT_ALL, "").await;
+    let client = gateway.client();
+    let modern = client.modern("tools/call", Some("pay"));
+    let called = support::client::modern_call(1, "pay", "{}", Some("e1"));
+    let receipt =
+        modern.post(called).await.json()["result"]["_meta"]["countersign.dev/receipt"].clone();
+    let call_id = receipt["call_id"].as_str().unwrap();
+    for name in [
+        r#""execution_id":"e1""#.to_owned(),
+        format!(r#""call_id":"{call_id}""#),
+    ] {
+        let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+        let asked = format!(
+            r#"{{"jsonrpc":"2.0","id":9,"method":"countersign.dev/answer","params":{{{name},{meta}}}}}"#
+        );
+        let asking = client.modern("countersign.dev/answer", None);
+        for (server, code) in [("up", None), ("other", Some("execution-unknown"))] {
+            let body = bytes::Bytes::from(asked.clone());
+            let path = format!("/mcp/{server}");
+            let told = asking.send(http::Method::POST, &path, body).await;
+            assert_eq!(told.code().as_deref(), code, "{server} {name}");
+        }
+    }
+}

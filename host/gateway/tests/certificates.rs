@@ -54,6 +54,7 @@ fn write(folder: &Path, front: &Pair) {
     std::fs::write(folder.join("front.pem"), front.0.pem()).unwrap();
 }
 
+/// `identity` is a table, with other tables before it.
 async fn start(upstream: &Upstream, ca: &Authority, identity: &str, keys: &str) -> Gateway {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), &leaf(ca, &[], |_| {}));
@@ -267,4 +268,16 @@ async fn a_new_certificate_is_shown_without_a_restart_and_a_bad_one_is_not() {
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     }
     panic!("the new certificate is never shown");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_does_not_shake_hands_is_not_waited_for() {
+    let upstream = Upstream::start().await;
+    let identity = format!("[limits]\nhead_timeout_ms = 300\n{MTLS}");
+    let gateway = start(&upstream, &authority(), &identity, "{}").await;
+    let mut silent = TcpStream::connect(gateway.address).await.unwrap();
+    let mut buffer = [0; 64];
+    let closed = tokio::io::AsyncReadExt::read(&mut silent, &mut buffer);
+    let closed = tokio::time::timeout(std::time::Duration::from_secs(5), closed).await;
+    assert!(matches!(closed.unwrap(), Ok(0) | Err(_)));
 }

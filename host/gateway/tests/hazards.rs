@@ -256,3 +256,19 @@ async fn an_event_id_resumes_nothing_whoever_presents_it() {
         assert!(waiting.await.is_err(), "nothing is sent again");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_a_cancel_cancels_whatever_else_names_a_request() {
+    let (upstream, gateway) = start().await;
+    let session = gateway.client().session().await;
+    upstream.behave(Behaviour::Slow(Duration::from_secs(1)));
+    let calling = tokio::spawn({
+        let session = session.clone();
+        async move { session.call("pay", "{}", Some("e1")).await.code() }
+    });
+    until("the call arrived", || upstream.effects() == 1).await;
+    let other = r#"{"jsonrpc":"2.0","method":"notifications/other","params":{"requestId":1}}"#;
+    assert_eq!(session.post(other).await.status, 202);
+    assert_eq!(calling.await.unwrap(), None);
+    assert!(upstream.told("notifications/cancelled").is_empty());
+}

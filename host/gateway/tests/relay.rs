@@ -382,6 +382,55 @@ async fn a_request_that_is_not_answered_is_told_so_and_a_dead_server_too() {
     assert_eq!(answer.code().as_deref(), Some("upstream-unavailable"));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_hears_of_changed_roots_where_it_may_ask_for_them_alone() {
+    let changed = r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#;
+    let method = "notifications/roots/list_changed";
+    for (permit, heard) in [(r#"client_requests = ["roots/list"]"#, 1), ("", 0)] {
+        let (upstream, gateway) = start("2025-11-25", "[]", permit).await;
+        let session = gateway
+            .client()
+            .session_with("2025-11-25", r#"{"roots":{"listChanged":true}}"#)
+            .await;
+        session.call("pay", "{}", None).await;
+        assert_eq!(session.post(changed).await.status, 202);
+        if heard == 1 {
+            until(|| upstream.told(method).len() == 1).await;
+        } else {
+            // What is sent after it has come long since.
+            session.call("pay", "{}", None).await;
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            assert!(upstream.told(method).is_empty());
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_hears_of_lists_that_pass_alone_and_its_stream_ends_when_draining_begins() {
+    let (upstream, gateway) = start("2025-11-25", r#"["prompts/*"]"#, "").await;
+    let session = gateway.client().session().await;
+    let mut stream = session.stream(Method::GET, "").await;
+    until(|| upstream.listeners() == 1).await;
+    for list in ["resources", "prompts"] {
+        let method = format!("notifications/{list}/list_changed");
+        upstream
+            .tell(&format!(r#"{{"jsonrpc":"2.0","method":"{method}"}}"#))
+            .await;
+    }
+    assert_eq!(
+        stream.json().await["method"],
+        "notifications/prompts/list_changed"
+    );
+    upstream.behave(Behaviour::Slow(Duration::from_secs(2)));
+    let calling = tokio::spawn(async move { session.call("pay", "{}", None).await.code() });
+    until(|| upstream.effects() == 1).await;
+    let stopping = tokio::spawn(gateway.stop());
+    assert_eq!(stream.next().await, None);
+    assert!(!stopping.is_finished(), "a call still runs");
+    assert_eq!(calling.await.unwrap(), None);
+    stopping.await.unwrap();
+}
+
 async fn until(holds: impl Fn() -> bool) {
     for _ in 0..200 {
         if holds() {

@@ -235,3 +235,26 @@ async fn a_result_with_a_member_named_task_is_no_task_where_none_was_asked_for()
     assert_eq!(state(&again), ("settled", Some("succeeded")));
     assert_eq!(upstream.effects(), 1);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_who_see_a_task_end_at_once_both_are_told_and_one_ends_it() {
+    let (upstream, gateway, session) = start("").await;
+    begin(&session, "e1").await;
+    upstream.about_task(r#"{"taskId":"t-1","status":"completed"}"#);
+    // Long enough that both have asked before either is answered.
+    upstream.ponder(Duration::from_millis(500));
+    let ask = |id: u64| {
+        let session = session.clone();
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tasks/get","params":{{"taskId":"t-1"}}}}"#
+        );
+        async move { session.post(body).await.json()["result"]["status"].clone() }
+    };
+    let told = tokio::join!(ask(2), ask(3));
+    assert_eq!(told, ("completed".into(), "completed".into()));
+    assert_eq!(upstream.asked_about_tasks(), 2);
+    let (_, folder) = gateway.stop().await;
+    let entries = support::entries(folder.path());
+    let ends = entries.iter().filter(|entry| entry["kind"] == "terminal");
+    assert_eq!(ends.count(), 1);
+}

@@ -208,4 +208,20 @@ mod tests {
             assert_eq!(got.map(ErrorCode::as_str), refused, "{hosts:?} {origins:?}");
         }
     }
+
+    #[test]
+    fn a_request_names_one_host_wherever_it_names_it() {
+        let allowed = Allowed::new("127.0.0.1:80".parse().unwrap(), &[], &[]);
+        let mut headers = HeaderMap::new();
+        headers.insert(header::HOST, "localhost".parse().unwrap());
+        for (uri, taken) in [
+            ("/mcp", true),
+            ("http://localhost:7400/mcp", true),
+            ("http://evil.example/mcp", false),
+            ("http://localhost@evil.example/mcp", false),
+        ] {
+            let got = allowed.judge(&uri.parse().unwrap(), &headers);
+            assert_eq!(got.is_ok(), taken, "{uri}");
+        }
+    }
 }

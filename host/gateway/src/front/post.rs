@@ -166,3 +166,19 @@ fn header_of(headers: &HeaderMap, name: &str) -> Option<String> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_that_is_there_twice_says_nothing() {
+        for (values, said) in [(&[][..], None), (&["a"], Some("a")), (&["a", "a"], None)] {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append("traceparent", value.parse().unwrap());
+            }
+            assert_eq!(header_of(&headers, "traceparent").as_deref(), said);
+        }
+    }
+}

@@ -167,4 +167,16 @@ mod tests {
         session.end();
         assert_eq!(session.take_stream().0, 0);
     }
+
+    #[test]
+    fn a_session_subscribes_to_so_many_resources_and_to_parts_of_them() {
+        let session = session(0, "a");
+        let uri = |number| format!("test://{number}/");
+        assert!((0..MOST_SUBSCRIBED).all(|number| session.subscribe(&uri(number), true)));
+        assert!(!session.subscribe("test://more/", true));
+        assert!(session.subscribe(&uri(7), true), "one that it has");
+        assert!(session.wants("test://7/part") && !session.wants("test://more/"));
+        assert!(session.subscribe(&uri(7), false) && session.subscribe("test://more/", true));
+        assert!(session.wants("test://more/") && !session.wants("test://7/part"));
+    }
 }

@@ -101,4 +101,12 @@ mod tests {
         drop(many);
         assert!(mine.ask().is_some());
     }
+
+    #[tokio::test]
+    async fn whoever_asked_in_a_session_that_ends_is_told_that_nobody_answers() {
+        let session = Arc::new(session(1, "a"));
+        let mut pending = session.ask().unwrap();
+        session.end();
+        assert_eq!(pending.answer().await, None);
+    }
 }

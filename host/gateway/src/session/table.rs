@@ -138,4 +138,42 @@ mod tests {
         assert!(sessions.end("s", &a, &x));
         assert!(sessions.find("s", &a, &x).is_none());
     }
+
+    #[test]
+    fn the_session_that_was_idle_longest_makes_room_and_ends() {
+        let sessions = Sessions::new(2);
+        let x: ServerName = "x".parse().unwrap();
+        let session = |number| session(number, "a");
+        let a = session(0).agent().clone();
+        assert!(sessions.open("r", session(1)) && sessions.open("s", session(2)));
+        let oldest = sessions.find("s", &a, &x).unwrap();
+        // Opened first, and used last.
+        assert!(sessions.find("r", &a, &x).is_some());
+        assert!(sessions.open("t", session(3)));
+        assert!(sessions.find("s", &a, &x).is_none());
+        assert!(sessions.find("r", &a, &x).is_some());
+        assert_eq!(oldest.take_stream().0, 0, "it has ended");
+        let ended = sessions.find("r", &a, &x).unwrap();
+        assert!(sessions.end("r", &a, &x));
+        assert_eq!(ended.take_stream().0, 0, "so has this one");
+    }
+
+    #[test]
+    fn what_a_resource_is_wanted_by_is_another_session_of_the_same_agent_and_server() {
+        let sessions = Sessions::new(9);
+        let mine = session(1, "a");
+        let wants = |mut session: Session, server: &str| {
+            session.server = server.parse().unwrap();
+            session.subscribe("test://a", true);
+            session
+        };
+        assert!(sessions.open("own", wants(session(1, "a"), "x")));
+        assert!(sessions.open("other agent", wants(session(2, "b"), "x")));
+        assert!(sessions.open("other server", wants(session(3, "a"), "y")));
+        assert!(sessions.open("same", session(4, "a")));
+        assert!(!sessions.others_want(&mine, "test://a"));
+        assert!(sessions.open("another", wants(session(5, "a"), "x")));
+        assert!(sessions.others_want(&mine, "test://a"));
+        assert!(!sessions.others_want(&mine, "test://b"));
+    }
 }

@@ -56,6 +56,8 @@ struct Shared {
     told: Mutex<Vec<Value>>,
     about_task: Mutex<String>,
     asked_about_tasks: AtomicUsize,
+    /// How long an answer about a task takes.
+    pondering: Mutex<Duration>,
     pinged: tokio::sync::Notify,
     capabilities: Mutex<Value>,
     answers: Mutex<HashMap<String, String>>,
@@ -80,6 +82,7 @@ impl Upstream {
             told: Mutex::default(),
             about_task: Mutex::default(),
             asked_about_tasks: AtomicUsize::new(0),
+            pondering: Mutex::default(),
             pinged: tokio::sync::Notify::new(),
             capabilities: Mutex::new(json!({"tools": {}})),
             answers: Mutex::default(),
@@ -132,6 +135,11 @@ impl Upstream {
     }
 
     /// How many questions about tasks arrived.
+    /// Takes this long to answer about a task.
+    pub fn ponder(&self, time: Duration) {
+        *self.shared.pondering.lock().unwrap() = time;
+    }
+
     pub fn asked_about_tasks(&self) -> usize {
         self.shared.asked_about_tasks.load(Ordering::SeqCst)
     }
@@ -245,6 +253,8 @@ async fn answer(
         Some(method) if method.starts_with("tasks/") => {
             shared.asked_about_tasks.fetch_add(1, Ordering::SeqCst);
             let answer = shared.about_task.lock().unwrap().clone();
+            let pondering = *shared.pondering.lock().unwrap();
+            tokio::time::sleep(pondering).await;
             let read: Value = serde_json::from_str(&answer).unwrap();
             let member = if read["code"].is_null() {
                 "result"
