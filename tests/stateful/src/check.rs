@@ -11,17 +11,19 @@ use std::sync::OnceLock;
 use countersign_engine::{CacheSettings, Engine, Profiles, Settings};
 use countersign_evidence::bundle::Bundle;
 use countersign_evidence::key::VerifyingKey;
-use countersign_evidence::{CallId, Classified, Entry, Kind, Receipt, ServerName};
+use countersign_evidence::{CallId, Classified, Draft, Entry, Kind, Receipt, ServerName};
 use countersign_gateway::environment::Environment;
 use countersign_gateway::export::{self, Wanted};
 use countersign_ledger::{Selection, outcome_str};
 use countersign_policy::{Bundle as Policies, PolicySet};
 use countersign_verifier::{Claim, Components, Inputs, RequestFile, Status, verify};
 
+use crate::client::Received;
 use crate::model::Line;
-use crate::plan::Round;
-use crate::play::Player;
+use crate::plan::{AGENTS, Round};
+use crate::play::{Player, Sent};
 use crate::stage::{cache, policies};
+use serde_json::Value;
 
 /// The claims that must hold of everything that was played.
 const CLAIMS: [Claim; 4] = [
@@ -30,6 +32,13 @@ const CLAIMS: [Claim; 4] = [
     Claim::Classification,
     Claim::Ordering,
 ];
+
+/// What the verifier says of an attempt that the recorded profile refuses.
+const NOT_SHOWN: &str =
+    "the recorded profile is said to refuse it, which only the request can show";
+
+/// What is told without an entry of its own, and so without a receipt.
+const UNRECEIPTED: [&str; 3] = ["nothing", "unauthenticated", "ledger-unavailable"];
 
 /// What does not hold; nothing, where everything does.
 pub(crate) fn check(player: &Player) -> Vec<String> {
@@ -200,11 +209,10 @@ fn arrivals(player: &Player, entries: &[Entry], broken: &mut Vec<String>) {
         ));
         return;
     }
-    let restored = player.model.was_restored();
     let permits = permits(entries);
     let mut met = BTreeSet::new();
-    for (arrival, (agent, id, round)) in arrived.iter().zip(expected) {
-        let whose = crate::plan::AGENTS[*agent].to_owned();
+    for (number, (arrival, (agent, id, round))) in arrived.iter().zip(expected).enumerate() {
+        let whose = AGENTS[*agent].to_owned();
         let id = id.map(|id| format!("e{id}"));
         let presented = arrival.round.as_ref().map(|(state, answer)| Round {
             state: state.clone(),
@@ -214,7 +222,10 @@ fn arrivals(player: &Player, entries: &[Entry], broken: &mut Vec<String>) {
             broken.push(format!("{arrival:?} was to present {round:?}"));
         }
         // What a copy of the ledger does not hold is in no entry.
-        if restored {
+        if player.lost.contains(&number) {
+            if permits.contains_key(&arrival.call_id) {
+                broken.push(format!("{arrival:?} is in a log that cannot know of it"));
+            }
             continue;
         }
         if permits.get(&arrival.call_id) != Some(&(whose.clone(), id.clone())) {
@@ -229,8 +240,16 @@ fn arrivals(player: &Player, entries: &[Entry], broken: &mut Vec<String>) {
 /// An answer is that of the call that its receipt names.
 fn answers(player: &Player, entries: &[Entry], broken: &mut Vec<String>) {
     let arrived = player.upstream.arrivals();
-    for (number, received) in &player.received {
+    for (sent, received) in &player.received {
         let Some(receipt) = &received.receipt else {
+            let again = |number: &usize| player.model.asked_again.contains(number);
+            let excused = matches!(sent, Sent::Attempt(number) if again(number));
+            if !excused && !UNRECEIPTED.contains(&received.word.as_str()) {
+                broken.push(format!(
+                    "{sent:?} was told `{}` without a receipt",
+                    received.word
+                ));
+            }
             continue;
         };
         let call_id = receipt["call_id"].as_str().unwrap_or_default();
@@ -243,18 +262,36 @@ fn answers(player: &Player, entries: &[Entry], broken: &mut Vec<String>) {
                 broken.push(format!("the answer `{text}` is not that of {call_id}"));
             }
         }
-        let mut own = entries.iter().map(Entry::said);
-        let own = own.find(|said| {
-            let kinds = [Kind::Admission, Kind::Round, Kind::Refusal];
-            let id = said.call_id.as_ref().map(CallId::as_str);
-            kinds.contains(&said.kind) && id == Some(call_id)
-        });
-        let workflow = own.and_then(|said| said.workflow_id.as_ref());
-        let workflow = workflow.map(|id| id.as_str().to_owned());
-        if *number != usize::MAX && workflow.is_some_and(|id| id != format!("w{number}")) {
-            broken.push(format!("the receipt of attempt {number} is another one's"));
+        let own = own(entries, call_id);
+        let holds = match (sent, own) {
+            // The ledger that knew of it is gone.
+            (_, None) => received.lost,
+            (Sent::Attempt(number), Some(own)) => {
+                let workflow = own.workflow_id.as_ref().map(|id| id.as_str().to_owned());
+                workflow.is_none_or(|id| id == format!("w{number}"))
+            }
+            (Sent::Fetch(agent, id), Some(own)) => {
+                let whose = own.agent.as_ref().map(|agent| agent.subject.as_str());
+                let which = own.execution_id.as_ref().map(|id| id.as_str().to_owned());
+                whose == Some(AGENTS[*agent]) && which.is_none_or(|own| own == format!("e{id}"))
+            }
+        };
+        if !holds {
+            broken.push(format!(
+                "the receipt of {sent:?} is another one's: {receipt}"
+            ));
         }
     }
+}
+
+/// The attempt's own entry.
+fn own<'e>(entries: &'e [Entry], call_id: &str) -> Option<&'e Draft> {
+    let mut said = entries.iter().map(Entry::said);
+    said.find(|said| {
+        let kinds = [Kind::Admission, Kind::Round, Kind::Refusal];
+        let id = said.call_id.as_ref().map(CallId::as_str);
+        kinds.contains(&said.kind) && id == Some(call_id)
+    })
 }
 
 /// Nothing is contradicted, and what can be shown is shown.
@@ -275,18 +312,20 @@ fn verified(player: &Player, path: &std::path::Path, entries: &[Entry], broken: 
             name,
             message: body.clone().into_bytes(),
         });
-    let receipts = player.received.iter().filter_map(|(_, received)| {
+    // What a ledger that is gone gave a receipt for is in no entry.
+    let known = |received: &&Received| {
+        let call_id = received.receipt.as_ref().map(|receipt| &receipt["call_id"]);
+        let call_id = call_id.and_then(Value::as_str).unwrap_or_default();
+        !received.lost || own(entries, call_id).is_some()
+    };
+    let received = player.received.iter().map(|(_, received)| received);
+    let receipts = received.filter(known).filter_map(|received| {
         let text = received.receipt.as_ref()?.to_string();
         Receipt::parse(text.as_bytes()).ok()
     });
-    let restored = player.model.was_restored();
     let mut inputs = Inputs {
         requests: requests.collect(),
-        receipts: if restored {
-            Vec::new()
-        } else {
-            receipts.collect()
-        },
+        receipts: receipts.collect(),
         trusted: vec![VerifyingKey::parse(&player.stage.key()).unwrap()],
         components: Components::of(profiles()),
         threads: 1,
@@ -305,15 +344,19 @@ fn verified(player: &Player, path: &std::path::Path, entries: &[Entry], broken: 
         Ok(report) => report,
         Err(error) => return broken.push(error.to_string()),
     };
-    // What a recorded profile refuses the classification cannot show.
-    let open = entries
-        .iter()
-        .any(|entry| entry.said().classification == Some(Classified::NotAdmissible));
+    // What a recorded profile refuses the classification cannot show: that alone,
+    // once for each such entry.
+    let refused = entries.iter().map(Entry::said);
+    let refused = refused.filter(|said| said.classification == Some(Classified::NotAdmissible));
+    let refused = refused.count() as u64;
     for claim in &report.claims {
+        let excused = claim.claim == Claim::Classification
+            && claim.status == Status::NotEstablished
+            && claim.gap_count == refused
+            && claim.gaps.iter().all(|gap| gap.reason == NOT_SHOWN);
         let contradicted = claim.status == Status::Contradicted;
-        let excused = open && claim.claim == Claim::Classification;
-        let wanted = CLAIMS.contains(&claim.claim) && claim.status != Status::Verified && !excused;
-        if contradicted || wanted {
+        let wanted = CLAIMS.contains(&claim.claim) && claim.status != Status::Verified;
+        if contradicted || wanted && !excused {
             broken.push(format!(
                 "{} is {}: {:?} {:?}",
                 claim.claim, claim.status, claim.contradictions, claim.gaps

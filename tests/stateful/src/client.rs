@@ -22,6 +22,8 @@ pub(crate) struct Received {
     /// The text of the upstream's answer, if it holds one.
     pub(crate) text: Option<String>,
     pub(crate) receipt: Option<Value>,
+    /// Whether the ledger that knew of it is gone.
+    pub(crate) lost: bool,
 }
 
 impl Received {
@@ -252,6 +254,7 @@ fn read(answer: &Answer) -> Received {
             safe: false,
             text: text(&result["content"][0]["text"]),
             receipt: there(&result["_meta"][RECEIPT]),
+            lost: false,
         };
     }
     let error = &message["error"];
@@ -262,5 +265,6 @@ fn read(answer: &Answer) -> Received {
         text: code.is_none().then(|| text(&error["message"])).flatten(),
         word: code.unwrap_or_else(|| "error".to_owned()),
         receipt: there(&data[RECEIPT]),
+        lost: false,
     }
 }

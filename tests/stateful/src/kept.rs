@@ -1,5 +1,5 @@
 //! Sequences that failed once: kept in `tests/kept-plans.jsonl`, one a line, as a
-//! failing run prints it, and played again ever since.
+//! failing run prints it, and played again ever since, everywhere they can be.
 
 use crate::plan::Plan;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::mutate::rows;
+use crate::mutate::{Row, rows};
 use crate::stage::On;
 
 /// What was seen.
@@ -42,8 +42,13 @@ impl Matrix {
     /// Cells that no row may have.
     #[must_use]
     pub fn unexpected(&self) -> Vec<String> {
+        self.unexpected_in(rows())
+    }
+
+    /// The same, held against these rows.
+    pub(crate) fn unexpected_in(&self, rows: &[Row]) -> Vec<String> {
         let may = |mutation: &str, finding: &str| {
-            let row = rows().iter().find(|row| row.name == mutation);
+            let row = rows.iter().find(|row| row.name == mutation);
             row.is_some_and(|row| row.findings.contains(&finding))
         };
         let cells = self.cells.keys();

@@ -55,9 +55,11 @@ fn main() -> ExitCode {
     let old = kept();
     println!("{} sequences that failed once", old.len());
     for plan in &old {
-        if let Err(failure) = replay(plan, On::Process) {
-            println!("{failure}");
-            return ExitCode::FAILURE;
+        for on in On::all_of(plan) {
+            if let Err(failure) = replay(plan, on) {
+                println!("{failure}");
+                return ExitCode::FAILURE;
+            }
         }
     }
     println!("{} sequences from seed {}", of.sequences, of.seed);

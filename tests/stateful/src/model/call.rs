@@ -115,6 +115,7 @@ impl Model {
         // The round that is awaited is asked again.
         let recorded = told.word == class;
         Ok(Some(if again && recorded {
+            self.asked_again.insert(attempt.number);
             Told::word("asked")
         } else {
             told
@@ -272,7 +273,11 @@ impl Model {
         self.arrivals
             .push((call.agent, call.id, call.round.clone()));
         for act in &call.meanwhile {
-            self.act(act)?;
+            let told = self.act(act);
+            let word = |_: &Died| Told::word("nothing");
+            let heard = told.as_ref().map_or_else(word, Told::clone);
+            self.meanwhile.push_back(heard);
+            told?;
         }
         match &call.reply {
             Reply::DiesOnArrival | Reply::DiesAfterEffect => Err(Died),

@@ -12,7 +12,7 @@ mod office;
 mod start;
 mod task;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::plan::{AGENTS, Act, Does, Fault, Round, Server, Step};
 pub use line::Line;
@@ -138,6 +138,11 @@ pub struct Model {
     pub fired: bool,
     /// Settlements that failed, and are written once that is possible.
     owed: Vec<Line>,
+    /// What the senders of acts during a call are told, in order.
+    pub meanwhile: VecDeque<Told>,
+    /// The attempts that are asked again what they were asked: with the question
+    /// as it was kept, which holds no receipt.
+    pub asked_again: BTreeSet<usize>,
 }
 
 impl Default for Model {
@@ -170,6 +175,8 @@ impl Default for Model {
             boundary: 0,
             fired: false,
             owed: Vec::new(),
+            meanwhile: VecDeque::new(),
+            asked_again: BTreeSet::new(),
         }
     }
 }
@@ -180,6 +187,7 @@ impl Model {
         self.fault = step.fault;
         self.boundary = 0;
         self.fired = false;
+        self.meanwhile.clear();
         let told = self.act(&step.act).unwrap_or_else(|Died| self.dies());
         self.fault = None;
         if self.failed {

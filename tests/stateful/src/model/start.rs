@@ -153,6 +153,7 @@ impl Model {
             let all = self.lines.len();
             let mut back = Self {
                 attempts: self.attempts,
+                asked_again: std::mem::take(&mut self.asked_again),
                 arrivals: std::mem::take(&mut self.arrivals),
                 policies_on_disk: self.policies_on_disk,
                 profile: self.profile.clone(),

@@ -34,7 +34,7 @@ pub struct Row {
 type Change = dyn Fn(&mut Vec<Step>, &mut Random) -> Option<usize> + Send + Sync;
 
 impl Row {
-    fn new(
+    pub(crate) fn new(
         name: impl Into<String>,
         story: Story,
         findings: &[&'static str],

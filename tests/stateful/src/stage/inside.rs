@@ -195,7 +195,11 @@ impl Inside {
 
 impl Drop for Inside {
     fn drop(&mut self) {
-        self.kill();
+        // Nothing of it goes on, and whoever drops it may be panicking.
+        if let Some(Running { runtime, .. }) = self.running.take() {
+            self.saboteur.abandon();
+            runtime.shutdown_background();
+        }
     }
 }
 
@@ -230,5 +234,20 @@ impl Clock for Moved {
 
     fn since_boot(&self) -> Duration {
         self.system.since_boot() + self.by()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stage_can_be_dropped_whatever_became_of_its_folder() {
+        let outer = Runtime::new().unwrap();
+        let upstream = outer.block_on(Upstream::start());
+        let mut stage = Inside::new(&upstream);
+        stage.start(None).unwrap();
+        std::fs::remove_dir_all(stage.folder()).unwrap();
+        drop(stage);
     }
 }

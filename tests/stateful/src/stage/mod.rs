@@ -42,6 +42,15 @@ impl On {
     }
 }
 
+impl On {
+    /// Everywhere that a plan can be played.
+    pub fn all_of(plan: &Plan) -> impl Iterator<Item = Self> {
+        [Self::Process, Self::Binary]
+            .into_iter()
+            .filter(|on| on.can(plan))
+    }
+}
+
 /// What ends the gateway from the upstream's side.
 pub(crate) type Ends = Arc<dyn Fn() + Send + Sync>;
 

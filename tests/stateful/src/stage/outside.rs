@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -137,7 +137,12 @@ impl Drop for Outside {
 }
 
 fn end(process: &Mutex<Option<Child>>) {
-    if let Some(mut process) = process.lock().unwrap().take() {
+    // Whoever drops it may be panicking.
+    let process = process
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .take();
+    if let Some(mut process) = process {
         let _ = process.kill();
         let _ = process.wait();
     }

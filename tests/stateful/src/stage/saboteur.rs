@@ -7,7 +7,7 @@
 //! then the stage drops the whole gateway and goes on with the copy.
 
 use std::path::PathBuf;
-use std::sync::{Condvar, Mutex};
+use std::sync::{Condvar, Mutex, PoisonError};
 
 use countersign_ledger::{Fault as Fails, Point, Probe};
 use tokio::sync::watch;
@@ -76,6 +76,16 @@ impl Saboteur {
             folder::copy(&self.from, &self.to);
             self.died.send_replace(true);
         }
+    }
+
+    /// Dies without a trace: nothing more is written, and nothing goes on.
+    /// INVARIANT: it does not panic.
+    pub(super) fn abandon(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        (state.dead, state.released) = (true, true);
+        drop(state);
+        self.died.send_replace(true);
+        self.released.notify_all();
     }
 
     /// Lets the writer of a dead gateway come to its end; it writes nothing.

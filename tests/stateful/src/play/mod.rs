@@ -1,10 +1,13 @@
 //! Plays a plan on a stage, beside the model: after each act what its sender was
-//! told is compared, at the end everything else (`check`).
+//! told is compared, at the end everything else (`check`). `office` is what its
+//! operators do.
 
-use std::collections::HashMap;
+mod office;
+
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 
-use countersign_gateway::catalog::office;
+use countersign_gateway::catalog::office as catalogs;
 use countersign_gateway::config::Config;
 use countersign_gateway::environment::Environment;
 use countersign_gateway::export::Wanted;
@@ -15,9 +18,9 @@ use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 
 use crate::check;
-use crate::client::{self, Clients, Received};
+use crate::client::{Clients, Received};
 use crate::model::{Model, Told};
-use crate::plan::{AGENTS, Act, Asks, Call, Does, Office, Plan, Server, Status, Step};
+use crate::plan::{Act, Asks, Call, Does, Office, Plan, Server, Status, Step};
 use crate::stage::{self, On, Stage};
 use crate::upstream::{Script, Upstream};
 
@@ -72,6 +75,15 @@ pub fn play(plan: &Plan, on: On) -> Result<Played, Vec<String>> {
     }
 }
 
+/// What something was received in answer to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sent {
+    /// The attempt of this number.
+    Attempt(usize),
+    /// A question for the answer of an execution: whose, and which.
+    Fetch(usize, u8),
+}
+
 /// A stage with all that is around it.
 pub(crate) struct Player {
     pub(crate) runtime: Runtime,
@@ -82,8 +94,12 @@ pub(crate) struct Player {
     attempts: usize,
     /// What each attempt sent, by its number.
     pub(crate) sent: HashMap<usize, String>,
-    /// What each of them received.
-    pub(crate) received: Vec<(usize, Received)>,
+    /// What was received, and in answer to what.
+    pub(crate) received: Vec<(Sent, Received)>,
+    /// How much had arrived and been received when the ledger was copied.
+    copied: Option<(usize, usize)>,
+    /// The arrivals of which no copy of the ledger knows that came back.
+    pub(crate) lost: BTreeSet<usize>,
     /// The names of what was approved, by its digest.
     pub(crate) approved: HashMap<String, String>,
 }
@@ -106,6 +122,8 @@ impl Player {
             attempts: 0,
             sent: HashMap::new(),
             received: Vec::new(),
+            copied: None,
+            lost: BTreeSet::new(),
             approved: HashMap::new(),
         }
     }
@@ -148,6 +166,9 @@ impl Player {
         if told != expected {
             return Err(format!("told {told:?}, and expected {expected:?}"));
         }
+        if let Some(expected) = self.model.meanwhile.pop_front() {
+            return Err(format!("{expected:?} was to be told meanwhile"));
+        }
         if !self.model.runs {
             self.revive(step, starts)?;
         } else if starts {
@@ -180,7 +201,7 @@ impl Player {
         let config = self.config();
         let environment = Environment::system();
         let asked = self.ask(move || {
-            let looked = office::look(&config, &environment, None);
+            let looked = catalogs::look(&config, &environment, None);
             looked
                 .map(drop)
                 .map_err(|error| OperatorError::Broken(error.to_string()))
@@ -235,7 +256,10 @@ impl Player {
             Act::Fetch(agent, server, id) => {
                 let params = format!(r#""execution_id":"e{id}""#);
                 let to = (*agent, *server);
-                Ok(self.request(to, "countersign.dev/answer", &params).told())
+                let received = self.request(to, "countersign.dev/answer", &params);
+                let told = received.told();
+                self.received.push((Sent::Fetch(*agent, *id), received));
+                Ok(told)
             }
             Act::Pass(agent, server, method) => {
                 Ok(self.request((*agent, *server), method, "").told())
@@ -275,6 +299,7 @@ impl Player {
             Act::Restore => self.restart(step, |player| {
                 let kept = player.kept();
                 if kept.exists() {
+                    player.forgets();
                     let path = player.stage.folder().join("countersign.db");
                     for ending in ["", "-wal", "-shm"] {
                         let _ = std::fs::remove_file(format!("{}{ending}", path.display()));
@@ -336,7 +361,15 @@ impl Player {
                 match arrived {
                     Ok(()) => {
                         for act in &call.meanwhile {
-                            self.act(act, &act.clone().into())?;
+                            let told = self.act(act, &act.clone().into())?;
+                            let expected = self.model.meanwhile.pop_front();
+                            if Some(&told) != expected.as_ref() {
+                                let why = format!("told {told:?}, and expected {expected:?}");
+                                return Err(format!("meanwhile {why}: {act:?}"));
+                            }
+                            if !self.model.runs {
+                                break;
+                            }
                         }
                         let _ = go_on.send(());
                         self.runtime.block_on(sending).unwrap()
@@ -346,7 +379,7 @@ impl Player {
             }
         };
         let told = received.told();
-        self.received.push((number, received));
+        self.received.push((Sent::Attempt(number), received));
         Ok(told)
     }
 
@@ -355,11 +388,7 @@ impl Player {
         let ready = self
             .runtime
             .block_on(self.clients.request(to, from, method, params));
-        let received = self.runtime.block_on(ready.send(self.stage.died()));
-        if method == "countersign.dev/answer" {
-            self.received.push((usize::MAX, received.clone()));
-        }
-        received
+        self.runtime.block_on(ready.send(self.stage.died()))
     }
 
     fn list(&mut self, server: Server) -> Told {
@@ -381,7 +410,18 @@ impl Player {
         self.stage.folder().join("kept.db")
     }
 
+    /// What arrived and was received since the ledger was copied is in no entry
+    /// of the copy.
+    fn forgets(&mut self) {
+        let (arrived, received) = self.copied.unwrap_or_default();
+        self.lost.extend(arrived..self.upstream.arrivals().len());
+        for (_, received) in &mut self.received[received..] {
+            received.lost = true;
+        }
+    }
+
     fn keep(&mut self) -> Told {
+        self.copied = Some((self.upstream.arrivals().len(), self.received.len()));
         let file = self.kept();
         let _ = std::fs::remove_file(&file);
         let file = file.display().to_string();
@@ -389,121 +429,6 @@ impl Player {
         self.ask(move || {
             let office = Answers::open(&config.store, &Environment::system())?;
             office.backup(api::Backup { file }).map(drop)
-        })
-    }
-
-    fn office(&mut self, office: Office) -> Told {
-        let config = self.config();
-        let of = |agent: usize, id: u8| api::Which::Execution {
-            agent: api::Agent {
-                method: "token".to_owned(),
-                issuer: String::new(),
-                subject: AGENTS[agent].to_owned(),
-            },
-            execution_id: format!("e{id}"),
-        };
-        let reason = |given: bool| if given { "looked at" } else { "" }.to_owned();
-        match office {
-            Office::Intrude(agent) => {
-                let to = self.stage.address();
-                let received = self.runtime.block_on(client::intrude(to, agent));
-                received.told()
-            }
-            Office::Approve { server, without } => self.approve(server, without),
-            Office::Reload => self.ask(move || Answers::reload(&config.store).map(drop)),
-            other => self.ask(move || {
-                let office = Answers::open(&config.store, &Environment::system())?;
-                match other {
-                    Office::Resolve {
-                        agent,
-                        id,
-                        outcome,
-                        reason: given,
-                    } => office
-                        .resolve(api::Resolve {
-                            which: of(agent, id),
-                            outcome: Some(outcome),
-                            late_answer: false,
-                            reason: reason(given),
-                            evidence: None,
-                        })
-                        .map(drop),
-                    Office::Abandon { agent, id } => office
-                        .abandon(api::Abandon {
-                            which: of(agent, id),
-                            reason: reason(true),
-                            evidence: None,
-                        })
-                        .map(drop),
-                    Office::Accept => office
-                        .accept_rollback(api::AcceptRollback {
-                            reason: reason(true),
-                            evidence: None,
-                        })
-                        .map(drop),
-                    _ => office.list(api::List::default()).map(drop),
-                }
-            }),
-        }
-    }
-
-    fn approve(&mut self, server: Server, without: Option<String>) -> Told {
-        let config = self.config();
-        let (name, left_out) = (
-            server.name(),
-            without.clone().into_iter().collect::<Vec<_>>(),
-        );
-        let version = self.model.offers(server);
-        let (found, finds) = std::sync::mpsc::channel();
-        let told = self.ask(move || {
-            let refused = |error: office::CatalogError| match error {
-                office::CatalogError::Operator(error) => error,
-                other => OperatorError::Broken(other.to_string()),
-            };
-            let looked = office::look(&config, &Environment::system(), Some(name));
-            let offers = looked
-                .map_err(refused)?
-                .into_iter()
-                .filter_map(|one| one.offer.ok());
-            let offers: Vec<_> = offers
-                .map(|offer| office::approvable(&offer, &left_out).0)
-                .collect();
-            for offer in &offers {
-                let _ = found.send(offer.checkpoint().to_string());
-            }
-            office::approve(&config, offers, "reviewed").map_err(refused)
-        });
-        let named = match without {
-            None => format!("v{version}"),
-            Some(tool) => format!("v{version}-without-{tool}"),
-        };
-        self.approved
-            .extend(finds.try_iter().map(|digest| (digest, named.clone())));
-        told
-    }
-
-    /// Asks as an operator; `nothing` where the gateway dies before it answers.
-    fn ask(&self, asks: impl FnOnce() -> Result<(), OperatorError> + Send + 'static) -> Told {
-        let mut died = self.stage.died();
-        let asked = self.runtime.block_on(async {
-            let asking = tokio::task::spawn_blocking(asks);
-            tokio::select! {
-                biased;
-                _ = died.wait_for(|died| *died) => None,
-                asked = asking => Some(asked.unwrap()),
-            }
-        });
-        Told::word(match &asked {
-            None => "nothing",
-            Some(Ok(())) => "done",
-            Some(Err(OperatorError::Refused(refused))) => &refused.code,
-            Some(Err(error)) => {
-                let said = error.to_string();
-                return Told {
-                    word: said,
-                    safe: false,
-                };
-            }
         })
     }
 }
