@@ -1,13 +1,6 @@
-// A server on the second TypeScript SDK, over stdio, with one tool.
+// A server on the second TypeScript SDK, over stdio.
 
-import { McpServer } from '@modelcontextprotocol/server';
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
-import { z } from 'zod';
+import { greeter } from './greeter.mjs';
 
-const server = new McpServer({ name: 'typescript', version: '1.0.0' });
-server.registerTool(
-  'greet',
-  { description: 'Greets.', inputSchema: z.object({ name: z.string() }), annotations: { readOnlyHint: true } },
-  async ({ name }) => ({ content: [{ type: 'text', text: `Hello, ${name}!` }] }),
-);
-await server.connect(new StdioServerTransport());
+await greeter().connect(new StdioServerTransport());

@@ -1,4 +1,7 @@
-"""A server on FastMCP, over stdio, with one tool and one resource."""
+"""A server on FastMCP, with one tool and one resource: over stdio, or with `--http` on a free port of loopback."""
+
+import socket
+import sys
 
 from fastmcp import FastMCP
 
@@ -17,4 +20,9 @@ def greeting() -> str:
     return "hello"
 
 
-server.run(transport="stdio", show_banner=False)
+if "--http" in sys.argv[1:]:
+    listening = socket.create_server(("127.0.0.1", 0))
+    print(f"listening on http://127.0.0.1:{listening.getsockname()[1]}/mcp", flush=True)
+    server.run(transport="http", sockets=[listening], show_banner=False)
+else:
+    server.run(transport="stdio", show_banner=False)

@@ -22,9 +22,9 @@ const MATRIX: &str = "\
 ## Clients × servers
 
 In each cell the client really connects through the gateway in that revision, is offered a tool, calls it under an
-`execution_id`, and is told `replay` when it calls again. The Inspector's command line makes one request a run and gives
-no `execution_id`: it lists and calls. The gateway spawns the servers and speaks 2025-11-25 with them unless the column
-says otherwise.
+`execution_id`, and is told `replay` when it calls again. The Inspector's command line makes one request a run, and its
+first generation gives no `execution_id`: it lists and calls. The gateway spawns the servers and speaks stdio and
+2025-11-25 with them unless the column says otherwise.
 
 ";
 
@@ -33,9 +33,10 @@ async fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let file = match (arguments.next().as_deref(), arguments.next()) {
         (Some("--write"), Some(file)) => Some(file),
+        (Some("--only"), Some(text)) => return only(&text).await,
         (None, _) => None,
         _ => {
-            eprintln!("Usage: interop [--write FILE]");
+            eprintln!("Usage: interop [--write FILE | --only TEXT]");
             return ExitCode::from(2);
         }
     };
@@ -52,7 +53,7 @@ async fn main() -> ExitCode {
     page.push_str(&Compared::notes());
     page.push('\n');
     page.push_str(MATRIX);
-    let (matrix, failed) = interop::run().await;
+    let (matrix, failed) = interop::run("").await;
     page.push_str(&matrix);
     faults.extend(failed);
     println!("{page}");
@@ -70,4 +71,13 @@ async fn main() -> ExitCode {
     } else {
         ExitCode::FAILURE
     }
+}
+
+/// The cells with that text in their lines, and nothing else.
+async fn only(text: &str) -> ExitCode {
+    let (_, failed) = interop::run(text).await;
+    for fault in &failed {
+        println!("✗ {fault}");
+    }
+    ExitCode::from(u8::from(!failed.is_empty()))
 }

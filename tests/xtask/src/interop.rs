@@ -21,6 +21,8 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     install()?;
+    let inspector = workspace::root().join("tests/clients/inspector");
+    tools::node_packages("inspector", &inspector)?;
     if arguments.install {
         return Ok(());
     }
@@ -31,7 +33,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     tests()
 }
 
-/// Installs the clients; nothing is done when they are there already.
+/// Installs the clients that tests need; nothing is done when they are there
+/// already.
 pub(crate) fn install() -> Outcome {
     let clients = workspace::root().join("tests/clients");
     tools::python_packages("python", &clients.join("python/requirements.txt"))?;
