@@ -38,7 +38,13 @@ const NOT_SHOWN: &str =
     "the recorded profile is said to refuse it, which only the request can show";
 
 /// What is told without an entry of its own, and so without a receipt.
-const UNRECEIPTED: [&str; 3] = ["nothing", "unauthenticated", "ledger-unavailable"];
+const UNRECEIPTED: [&str; 5] = [
+    "nothing",
+    "unauthenticated",
+    "ledger-unavailable",
+    "ledger-rolled-back",
+    "settlement-failed",
+];
 
 /// What does not hold; nothing, where everything does.
 pub(crate) fn check(player: &Player) -> Vec<String> {
