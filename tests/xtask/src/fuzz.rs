@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
     #[arg(value_enum, required_unless_present = "mutants")]
     target: Option<Target>,
     /// How long each target is tried, in minutes
-    #[arg(long, default_value_t = 10)]
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
     minutes: u64,
     /// Instead, take into tests/fuzz/corpus the few of the kept inputs that
     /// reach what all of them reach

@@ -12,7 +12,7 @@ use crate::{
 /// Of what the engine made at most so much is kept for one target, in bytes.
 const KEPT_BYTES: u64 = 40_000;
 /// And at most so many files.
-const KEPT_FILES: usize = 120;
+const KEPT_FILES: usize = 60;
 
 /// The folder of the targets.
 pub(super) fn root() -> PathBuf {
@@ -50,12 +50,14 @@ pub(super) fn minimize(engine: &Path, target: &str) -> Outcome {
             fs::remove_file(file)?;
         }
     }
+    // Of each size some: short ones alone would reach little.
+    let step = made.len().div_ceil(KEPT_FILES).max(1);
     let (mut bytes, mut files) = (0, 0);
-    for (length, file) in made {
+    for (length, file) in made.into_iter().step_by(step) {
         let Some(name) = file.file_name().filter(|_| is_made(&file)) else {
             continue;
         };
-        if files == KEPT_FILES || bytes + length > KEPT_BYTES {
+        if bytes + length > KEPT_BYTES {
             break;
         }
         fs::copy(&file, kept.join(name))?;
