@@ -77,14 +77,14 @@ impl Anchor {
         let beside = Path::new(&beside);
         let mut file = File::create(beside)?;
         file.write_all(self.text().as_bytes())?;
-        if cfg!(not(feature = "bench-without-durability")) {
+        if cfg!(not(countersign_bench = "without-durability")) {
             file.sync_all()?;
         }
         fs::rename(beside, path)?;
         let folder = path
             .parent()
             .filter(|folder| !folder.as_os_str().is_empty());
-        if cfg!(feature = "bench-without-durability") {
+        if cfg!(countersign_bench = "without-durability") {
             return Ok(());
         }
         File::open(folder.unwrap_or(Path::new(".")))?.sync_all()

@@ -7,6 +7,7 @@ mod page;
 use std::{
     ffi::OsString,
     fs,
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
 };
 
@@ -147,16 +148,16 @@ fn asked(arguments: &Arguments) -> Outcome<Vec<(&'static Section, String)>> {
 fn measure(build: Build, words: &[&str], kept: &Path) -> Outcome {
     let folder = match build {
         Build::SoftwareHashing => software_hashing()?,
-        Build::Shipped => as_shipped("with-log", &[])?,
+        Build::Shipped => as_shipped("with-log", None)?,
     };
     let mut bench = chore::command(folder.join("bench"), ["--keep"]);
     bench.arg(kept).env("COUNTERSIGN_BINARIES", &folder);
     if words.contains(&"log") {
-        let without = as_shipped("without-log", &["bench-without-log"])?;
+        let without = as_shipped("without-log", Some("without-log"))?;
         bench.arg("--without-log").arg(without);
     }
     if words.contains(&"gateway") {
-        let without = as_shipped("without-durability", &["bench-without-durability"])?;
+        let without = as_shipped("without-durability", Some("without-durability"))?;
         bench.arg("--without-durability").arg(without);
     }
     chore::run(bench.args(words))
@@ -166,16 +167,20 @@ fn measure(build: Build, words: &[&str], kept: &Path) -> Outcome {
 /// the flag has everything built anew.
 fn software_hashing() -> Outcome<PathBuf> {
     let target = workspace::target().join("bench");
-    let mut cargo = cargo(&target, &[]);
+    let mut cargo = cargo(&target);
     chore::run(cargo.env("RUSTFLAGS", r#"--cfg sha2_backend="soft""#))?;
     Ok(target.join("release"))
 }
 
-/// Programs that hash as the shipped ones do, with a feature of the benchmark's
-/// or none; kept apart, since the next build takes their place.
-fn as_shipped(name: &str, features: &[&str]) -> Outcome<PathBuf> {
+/// Programs that hash as the shipped ones do, as they ship or without what a
+/// benchmark leaves out; kept apart, since the next build takes their place.
+fn as_shipped(name: &str, left_out: Option<&str>) -> Outcome<PathBuf> {
     let target = workspace::target().join("bench-log");
-    chore::run(&mut cargo(&target, features))?;
+    let mut cargo = cargo(&target);
+    if let Some(left_out) = left_out {
+        cargo.env("RUSTC_WORKSPACE_WRAPPER", wrapper(&target, left_out)?);
+    }
+    chore::run(&mut cargo)?;
     let kept = target.join(name);
     fs::create_dir_all(&kept)?;
     for program in ["bench", "countersign"] {
@@ -184,13 +189,22 @@ fn as_shipped(name: &str, features: &[&str]) -> Outcome<PathBuf> {
     Ok(kept)
 }
 
-fn cargo(target: &Path, features: &[&str]) -> std::process::Command {
+/// A compiler for the workspace's own crates that leaves something out of them.
+/// It is no feature, so that no choice of features makes such a build; as a flag
+/// for everything it would have every dependency built anew.
+fn wrapper(target: &Path, left_out: &str) -> Outcome<PathBuf> {
+    let folder = target.join("compilers");
+    fs::create_dir_all(&folder)?;
+    let path = folder.join(left_out);
+    let text = format!("#!/bin/sh\nexec \"$@\" --cfg 'countersign_bench=\"{left_out}\"'\n");
+    fs::write(&path, text)?;
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
+    Ok(path)
+}
+
+fn cargo(target: &Path) -> std::process::Command {
     let mut words: Vec<OsString> = ["build", "--quiet", "--release"].map(Into::into).into();
     words.extend(["--bin", "bench", "--bin", "countersign"].map(Into::into));
-    for feature in features {
-        words.push("--features".into());
-        words.push(format!("countersign-tests/{feature}").into());
-    }
     let mut command = chore::command("cargo", words);
     command.env("CARGO_TARGET_DIR", target);
     command

@@ -96,10 +96,13 @@ fn assert_durable(connection: &Connection, path: &Path) -> Result<(), OpenError>
     Ok(())
 }
 
-/// In the build that measures what durability costs, nothing waits for the disk;
-/// in every other one this does nothing.
+/// In the builds that measure what the log and what durability cost, there is no
+/// log and nothing waits for the disk; in every other one this does nothing.
 fn as_built(connection: &Connection) -> rusqlite::Result<()> {
-    if cfg!(feature = "bench-without-durability") {
+    if cfg!(countersign_bench = "without-log") {
+        tracing::error!("this build writes no log: it is for a benchmark alone");
+    }
+    if cfg!(countersign_bench = "without-durability") {
         tracing::error!("this build never waits for the disk: it is for a benchmark alone");
         connection.pragma_update(None, "synchronous", "OFF")?;
     }

@@ -37,7 +37,7 @@ pub(super) fn batch(
         retain(connection, working)?;
     }
     for planned in &batch.entries {
-        if cfg!(not(feature = "bench-without-log")) {
+        if cfg!(not(countersign_bench = "without-log")) {
             append(connection, agents, planned)?;
         }
     }
