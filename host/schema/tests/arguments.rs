@@ -290,3 +290,70 @@ fn a_deep_instance_of_a_recursive_schema_fits_a_small_stack() {
         .unwrap();
     assert!(fits);
 }
+
+#[test]
+fn every_way_to_look_at_a_value_twice_or_at_too_much_is_counted() {
+    let many: Vec<_> = (0..5_000).map(|n| format!(r#""p{n}":{{}}"#)).collect();
+    let many = format!(r#"{{"properties":{{{}}}}}"#, many.join(","));
+    let deep = format!("{}true{}", r#"{"not":"#.repeat(70), "}".repeat(70));
+    let long: Vec<_> = (0..20_000).map(|n| n.to_string()).collect();
+    let long = format!(r#"{{"enum":[{}]}}"#, long.join(","));
+    for (schema, reason) in [
+        (
+            r##"{"properties":{"c":{"dependentSchemas":{"a":{"$ref":"#"},"b":{"$ref":"#"}}}}}"##,
+            Reason::Cost,
+        ),
+        (
+            r##"{"properties":{"c":{"if":{"$ref":"#"},"then":{"$ref":"#"}}}}"##,
+            Reason::Cost,
+        ),
+        (
+            r##"{"patternProperties":{"a":{"$ref":"#"},"b":{"$ref":"#"}}}"##,
+            Reason::Cost,
+        ),
+        (
+            r##"{"properties":{"c":{"$ref":"#"}},"additionalProperties":{"$ref":"#"}}"##,
+            Reason::Cost,
+        ),
+        (
+            r##"{"prefixItems":[{"$ref":"#"}],"contains":{"$ref":"#"}}"##,
+            Reason::Cost,
+        ),
+        (r##"{"$defs":{"a":{"$ref":"#/$defs/a"}}}"##, Reason::Cycle),
+        (
+            r##"{"properties":{"a":{"$id":"x","allOf":[true]}}}"##,
+            Reason::Reference,
+        ),
+        (
+            r##"{"$ref":"#/$defs/a%20b","$defs":{"a b":{},"a%20b":{}}}"##,
+            Reason::Reference,
+        ),
+        (&many, Reason::Cost),
+        (&deep, Reason::Cost),
+        (&long, Reason::Cost),
+    ] {
+        let refused = InputSchema::compile(Some(schema.as_bytes())).map(|_| ());
+        let short: String = schema.chars().take(120).collect();
+        let refused = refused.map_err(|refused| refused.reason);
+        assert_eq!(refused, Err(reason), "{short}");
+    }
+}
+
+#[test]
+fn values_are_equal_whole_and_a_format_is_no_rule() {
+    for (property, good, bad) in [
+        (r#"{"const":{"a":1}}"#, r#"{"a":1.0}"#, "{}"),
+        (r#"{"const":[1]}"#, "[1.0]", "[]"),
+        (r#"{"const":1}"#, "1.0", "null"),
+        (r#"{"uniqueItems":true}"#, r#"[{"a":1},{"b":1}]"#, "[1,1.0]"),
+        (r#"{"format":"uri","type":"string"}"#, r#""no uri""#, "1"),
+    ] {
+        let schema = of(property);
+        let holds = |value: &str| takes(&schema, &format!(r#"{{"n":{value}}}"#));
+        assert!(holds(good) && !holds(bad), "{property}");
+    }
+    let closed = schema(r#"{"additionalProperties":{"type":"string"}}"#);
+    let long = format!(r#"{{"{}":1}}"#, "é".repeat(400));
+    let misfit = closed.check(&view(Some(&long))).unwrap_err();
+    assert!((250..=256).contains(&misfit.pointer.len()), "{misfit}");
+}
