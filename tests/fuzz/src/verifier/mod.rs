@@ -21,7 +21,7 @@ pub(crate) fn run(data: &[u8]) {
     let case = choices.pick(cases());
     let mut members = case.members.clone();
     let raw = choices.below(8) == 7;
-    while !choices.is_empty() {
+    while !choices.is_empty() && !members.is_empty() {
         edits::edit(&mut members, &mut choices);
         if raw {
             break;
