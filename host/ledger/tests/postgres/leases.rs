@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use countersign_canon::{Classification, Outcome};
 use countersign_evidence::{Draft, Kind, Time};
-use countersign_ledger::{Fault, InForce, Ledger, LedgerError, Point, State};
+use countersign_ledger::{Act, Fault, InForce, Ledger, LedgerError, Point, State, Which};
 
 use crate::support::faults::{Failing, Pause, state};
 use crate::support::{
-    Fixture, Kept, TestClock, call, code, count, not_sent, refused, reserve, succeeded, verify,
+    Fixture, Kept, TestClock, agent, call, code, count, execution_id, not_sent, refused, reserve,
+    succeeded, verify,
 };
 
 /// Long enough for a busy machine, short enough to wait for.
@@ -89,6 +90,45 @@ fn a_replica_that_is_gone_is_blocked_after_its_lease_and_never_taken_over() {
     let blocked = blocked.unwrap();
     assert_eq!(blocked.log_id(), two.log_id(), "by the one who blocked it");
     assert_eq!(blocked.said().refusal, Some(code("owner-lost")));
+}
+
+/// Only what is dead may be called not attempted: an owner that was ended can
+/// still have bytes on their way.
+#[test]
+fn an_owner_that_was_ended_is_called_dead_when_two_more_leases_have_gone_by() {
+    let fixture = Fixture::with_lease(Kept::Postgres, LEASE);
+    let (one, _, pause) = pausable(&fixture, 1);
+    let (two, _) = fixture.replica(2);
+    let token = reserve(&one, &call("c1", Some("pay")));
+    token.gate().pass().unwrap();
+    stop_renewing(&one, &pause);
+    wait_for("the block", || state(&two, "pay") == Some(State::Blocked));
+    let number = one.incarnation().get();
+    let run_out = |when: &str| {
+        fixture.database().query(&format!(
+            "UPDATE countersign.incarnations SET lease_until = clock_timestamp() {when} \
+             WHERE number = {number}"
+        ));
+    };
+    let resolve = || {
+        let which = Which::Execution(agent("alice"), execution_id("pay"));
+        let act = Act::Resolve(Outcome::NotAttempted);
+        let draft = Draft::new(Kind::Resolution, Time::from_micros(0));
+        two.act(which, act, draft).wait()
+    };
+    // Its lease has run out, and not for long enough.
+    for when in ["+ interval '1 hour'", "- interval '1 microsecond'"] {
+        run_out(when);
+        assert!(resolve().is_err(), "{when}");
+        assert_eq!(state(&two, "pay"), Some(State::Blocked));
+    }
+    run_out(&format!("- interval '{} seconds'", 2 * LEASE.as_secs() + 1));
+    let resolved = resolve().unwrap();
+    assert_eq!(resolved.record.state, State::Settled(Outcome::NotAttempted));
+    pause.wake();
+    let said = one.settle(token, succeeded()).wait();
+    assert_eq!(said.unwrap_err(), LedgerError::Fenced);
+    verify(&two);
 }
 
 #[test]

@@ -149,8 +149,10 @@ pub(super) const LEDGER: &[Mutation] = mutations! {
         "let patience = other.lease.saturating_mul(2);" => "let patience = Duration::ZERO;";
     UNIT "end whoever the database's clock calls expired":
         "if other.expired && unrenewed >= other.lease && watched >= patience {" => "if other.expired && watched >= patience {";
-    POSTGRES "watch on over a reconnect":
-        "self.watch.begin_anew(self.clock.since_boot());" => "";
+    // The look that comes after a reconnect sees the gap as well.
+    UNIT "watch on over a reconnect and a gap":
+        "self.watch.begin_anew(self.clock.since_boot());" => "",
+        "if now.saturating_sub(self.looked) >= self.gap {" => "if false {";
     POSTGRES "renew the lease of an incarnation that was ended":
         "WHERE number = $1 AND NOT ended\";" => "WHERE number = $1\";";
     POSTGRES "go on under an incarnation that was ended":
