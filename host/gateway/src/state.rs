@@ -265,16 +265,17 @@ impl Gateway {
     }
 
     /// Whether calls are admitted; nothing is told of why not. The ledger is
-    /// asked, since a database can be away.
+    /// asked, since a database can be away, and its writer has a connection of its
+    /// own.
     pub(crate) async fn is_ready(&self) -> bool {
-        if self.running.is_draining() || self.ledger.failed() || self.ledger.rolled_back() {
+        if self.running.is_draining() || !self.ledger.admits() {
             return false;
         }
         let Ok(nobody) = self.environment.call_id() else {
             return false;
         };
         let asked = tokio::time::timeout(READY, self.ledger.lookup_call(&nobody)).await;
-        matches!(asked, Ok(Ok(_)))
+        matches!(asked, Ok(Ok(_))) && self.ledger.admits()
     }
 
     /// The servers by name, each with the condition of its breaker.

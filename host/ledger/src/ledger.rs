@@ -217,6 +217,14 @@ impl Ledger {
         self.shared.queue.failed()
     }
 
+    /// Whether attempts are admitted, as far as the writer knows: it has its
+    /// connection and its anchor, and nothing is rolled back or failed. That a
+    /// database is away is found by whoever asks it next.
+    #[must_use]
+    pub fn admits(&self) -> bool {
+        self.shared.queue.admits()
+    }
+
     /// How many requests wait for the writer.
     #[must_use]
     pub fn queued(&self) -> usize {

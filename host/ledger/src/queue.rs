@@ -27,6 +27,9 @@ pub(crate) struct Queue {
     arrived: Condvar,
     failed: AtomicBool,
     rolled_back: AtomicBool,
+    /// What the writer found last: its connection is gone, or its anchor cannot be
+    /// written.
+    away: AtomicBool,
     incarnation: AtomicI64,
     fatal: watch::Sender<bool>,
     limit: usize,
@@ -48,6 +51,7 @@ impl Queue {
             arrived: Condvar::new(),
             failed: AtomicBool::new(false),
             rolled_back: AtomicBool::new(false),
+            away: AtomicBool::new(false),
             incarnation: AtomicI64::new(0),
             fatal: watch::Sender::new(false),
             limit,
@@ -168,6 +172,15 @@ impl Queue {
     /// The database was found behind its anchor, or that was accepted.
     pub(crate) fn set_rolled_back(&self, rolled_back: bool) {
         self.rolled_back.store(rolled_back, Ordering::SeqCst);
+    }
+
+    /// Whether the writer admits anything now.
+    pub(crate) fn admits(&self) -> bool {
+        !(self.failed() || self.rolled_back() || self.away.load(Ordering::SeqCst))
+    }
+
+    pub(crate) fn set_away(&self, away: bool) {
+        self.away.store(away, Ordering::SeqCst);
     }
 
     /// Who writes.

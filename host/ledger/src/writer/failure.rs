@@ -54,6 +54,8 @@ impl<S: Store> Writer<S> {
     /// Ends a group that failed.
     pub(super) fn recover(&mut self, requests: Vec<Request>, failed: Failed) {
         self.connected = false;
+        // Before anybody is answered.
+        self.queue.set_away(true);
         let (error, doubtful) = match failed {
             Failed::Before(error) => (error, None),
             Failed::AtCommit(at_commit) => {

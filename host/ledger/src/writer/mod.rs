@@ -101,6 +101,7 @@ impl<S: Store> Writer<S> {
         while let Some(requests) = self.queue.drain(self.options.group, self.wait()) {
             self.serve(requests);
             self.upkeep(false);
+            self.queue.set_away(!self.connected || self.anchor_failed);
         }
         self.upkeep(true);
         if self.connected {

@@ -292,12 +292,14 @@ pub fn an_anchor_that_cannot_be_written_stops_admission_until_it_can(kept: Kept)
     );
     let said = ledger.reserve(call("c2", Some("b")).attempt()).wait();
     assert_eq!(said.unwrap_err(), LedgerError::Unavailable);
+    assert!(!ledger.admits());
     // What is open already still settles.
     ledger.settle(open, succeeded()).wait().unwrap();
     fs::remove_dir_all(&anchor).unwrap();
     assert!(!beside.is_dir());
     ledger.checkpoint().wait().unwrap();
     drop(reserve(&ledger, &call("c3", Some("b"))));
+    assert!(ledger.admits());
     verify(&ledger);
 }
 
