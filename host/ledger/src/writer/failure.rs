@@ -30,6 +30,8 @@ pub(super) struct Doubt {
 
 /// Where a group failed.
 pub(super) enum Failed {
+    /// It could not even begin: nothing was written.
+    AtBegin(StoreError),
     /// Certainly not durable.
     Before(StoreError),
     /// Perhaps durable: everything that would have been said, and the last
@@ -57,7 +59,7 @@ impl<S: Store> Writer<S> {
         // Before anybody is answered.
         self.queue.set_away(true);
         let (error, doubtful) = match failed {
-            Failed::Before(error) => (error, None),
+            Failed::AtBegin(error) | Failed::Before(error) => (error, None),
             Failed::AtCommit(at_commit) => {
                 let AtCommit {
                     error,

@@ -174,9 +174,20 @@ impl<S: Store> Writer<S> {
     /// Decides, writes and commits one group, again where that may help.
     fn group(&mut self, requests: &[Request]) -> Result<Vec<Said>, Failed> {
         let mut tries = 0;
+        let mut reconnected = false;
         loop {
             let error = match self.group_once(requests) {
-                Err(Failed::Before(error)) => error,
+                Err(Failed::AtBegin(StoreError::Failed(detail))) if !reconnected => {
+                    // A connection that was lost while nobody asked is found now.
+                    tracing::warn!(%detail, "the ledger is opened again");
+                    reconnected = true;
+                    self.connected = false;
+                    if self.connect() {
+                        continue;
+                    }
+                    return Err(Failed::Before(StoreError::Failed(detail)));
+                }
+                Err(Failed::AtBegin(error) | Failed::Before(error)) => error,
                 other => return other,
             };
             tries += 1;
@@ -202,7 +213,8 @@ impl<S: Store> Writer<S> {
     }
 
     fn group_once(&mut self, requests: &[Request]) -> Result<Vec<Said>, Failed> {
-        let base = self.store.begin(&Wanted::by(requests))?;
+        let begun = self.store.begin(&Wanted::by(requests));
+        let base = begun.map_err(Failed::AtBegin)?;
         let (now_us, me) = (self.clock.wall_us(), self.store.incarnation());
         let rows = self.store.rows()?;
         let mut plan = Plan::new(&rows, base, now_us, me, self.options.agent_rows);

@@ -82,6 +82,29 @@ fn a_lost_database_is_unavailable_and_comes_back_by_itself() {
 }
 
 #[test]
+fn a_connection_that_was_lost_while_nobody_asked_costs_nobody_an_answer() {
+    let cluster = Arc::new(Cluster::start(&[]));
+    let mut fixture = Fixture::on(Kept::Postgres);
+    fixture.use_database(cluster.database());
+    let (ledger, _) = fixture.replica(1);
+    for (number, how) in [Shutdown::Fast, Shutdown::Immediate]
+        .into_iter()
+        .enumerate()
+    {
+        drop(reserve(
+            &ledger,
+            &call(format!("b{number}"), Some(&format!("a{number}"))),
+        ));
+        cluster.stop(how);
+        cluster.start_again();
+        let name = format!("c{number}");
+        let token = reserve(&ledger, &call(name.clone(), Some(&name)));
+        ledger.settle(token, succeeded()).wait().unwrap();
+    }
+    verify(&ledger);
+}
+
+#[test]
 fn an_outage_that_is_longer_than_a_lease_blocks_nobody() {
     let cluster = Arc::new(Cluster::start(&[]));
     let mut fixture = Fixture::with_lease(Kept::Postgres, Duration::from_secs(3));
