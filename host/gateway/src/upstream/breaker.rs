@@ -44,6 +44,11 @@ impl Unready {
         }
     }
 
+    /// Whether somebody else tried, who tells of it.
+    pub(super) fn is_of_another(self) -> bool {
+        self.another
+    }
+
     /// Whether it speaks against the upstream: what was not tried says nothing,
     /// what another tried is that one's to say, and an upstream that answers,
     /// whatever it says, is there.

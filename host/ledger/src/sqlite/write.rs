@@ -237,16 +237,22 @@ mod tests {
     use crate::sqlite::connect::writing;
     use crate::sqlite::{rows, schema};
 
-    #[test]
-    fn a_row_is_written_only_under_the_owner_the_fence_and_the_length_that_were_read() {
+    /// A database with two incarnations and this row.
+    fn with(row: &Row) -> (tempfile::TempDir, Connection) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ledger.db");
         let mut connection = writing(&path, None).unwrap().connection;
         schema::migrate(&mut connection).unwrap();
-        let incarnation = "INSERT INTO incarnations (started_us) VALUES (0)";
-        connection.execute(incarnation, []).unwrap();
+        let incarnations = "INSERT INTO incarnations (started_us) VALUES (0), (0)";
+        connection.execute(incarnations, []).unwrap();
+        insert(&connection, &mut HashMap::new(), row).unwrap();
+        (folder, connection)
+    }
+
+    #[test]
+    fn a_row_is_written_only_under_the_owner_the_fence_and_the_length_that_were_read() {
         let row = sample::row();
-        insert(&connection, &mut HashMap::new(), &row).unwrap();
+        let (_folder, connection) = with(&row);
         for wrong in sample::others() {
             let said = update(&connection, &row, wrong);
             assert!(matches!(said, Err(StoreError::Damaged(_))), "{wrong:?}");
@@ -256,14 +262,8 @@ mod tests {
 
     #[test]
     fn a_row_reads_back_as_it_was_written_in_each_column() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("ledger.db");
-        let mut connection = writing(&path, None).unwrap().connection;
-        schema::migrate(&mut connection).unwrap();
-        let incarnations = "INSERT INTO incarnations (started_us) VALUES (0), (0)";
-        connection.execute(incarnations, []).unwrap();
         let row = sample::distinct();
-        insert(&connection, &mut HashMap::new(), &row).unwrap();
+        let (_folder, connection) = with(&row);
         let log_id = &row.execution.last.log_id;
         let read = rows::by_number(&connection, log_id, row.number).unwrap();
         assert_eq!(read.unwrap().execution, row.execution);

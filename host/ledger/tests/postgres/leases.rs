@@ -26,13 +26,31 @@ fn wait_for(what: &str, mut seen: impl FnMut() -> bool) {
     panic!("{what} never came about");
 }
 
+/// Wakes a paused writer when the test ends, however it ends: a ledger waits for
+/// its writer.
+struct Paused(Arc<Pause>);
+
+impl std::ops::Deref for Paused {
+    type Target = Pause;
+
+    fn deref(&self) -> &Pause {
+        &self.0
+    }
+}
+
+impl Drop for Paused {
+    fn drop(&mut self) {
+        self.0.wake();
+    }
+}
+
 /// A replica whose writer can be paused, as if its process were.
-fn pausable(fixture: &Fixture, number: u8) -> (Ledger, Arc<TestClock>, Arc<Pause>) {
+fn pausable(fixture: &Fixture, number: u8) -> (Ledger, Arc<TestClock>, Paused) {
     let pause = Arc::<Pause>::default();
     let mut options = fixture.options.clone();
     options.probe = Some(Arc::<Pause>::clone(&pause));
     let (ledger, clock) = fixture.replica_with(number, fixture.postgres(), options);
-    (ledger, clock, pause)
+    (ledger, clock, Paused(pause))
 }
 
 fn stop_renewing(ledger: &Ledger, pause: &Pause) {

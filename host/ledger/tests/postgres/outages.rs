@@ -84,22 +84,24 @@ fn a_lost_database_is_unavailable_and_comes_back_by_itself() {
 #[test]
 fn a_connection_that_was_lost_while_nobody_asked_costs_nobody_an_answer() {
     let cluster = Arc::new(Cluster::start(&[]));
-    let mut fixture = Fixture::on(Kept::Postgres);
+    // Nothing is due meanwhile by which the writer would find out.
+    let mut fixture = Fixture::with_lease(Kept::Postgres, Duration::from_secs(600));
+    fixture.options.checkpoint_every = Duration::from_secs(600);
     fixture.use_database(cluster.database());
     let (ledger, _) = fixture.replica(1);
     for (number, how) in [Shutdown::Fast, Shutdown::Immediate]
         .into_iter()
         .enumerate()
     {
-        drop(reserve(
-            &ledger,
-            &call(format!("b{number}"), Some(&format!("a{number}"))),
-        ));
+        // Whole, so that nothing of it is on its way to the writer any more.
+        let pair = |name: String| {
+            let token = reserve(&ledger, &call(name.clone(), Some(&name)));
+            ledger.settle(token, succeeded()).wait().unwrap();
+        };
+        pair(format!("before{number}"));
         cluster.stop(how);
         cluster.start_again();
-        let name = format!("c{number}");
-        let token = reserve(&ledger, &call(name.clone(), Some(&name)));
-        ledger.settle(token, succeeded()).wait().unwrap();
+        pair(format!("after{number}"));
     }
     verify(&ledger);
 }

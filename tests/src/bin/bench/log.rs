@@ -14,8 +14,8 @@ use crate::report::{self, Goal, Report, Turns};
 
 const CLIENTS: usize = 64;
 /// Turns of each build, and how long the calls of one go on.
-const TURNS: usize = 7;
-const TURN: Duration = Duration::from_secs(4);
+const TURNS: usize = 15;
+const TURN: Duration = Duration::from_secs(3);
 const ARGUMENTS: &str =
     r#"{"from":"alice","to":"bob","amount":10,"note":"for the books and the coffee"}"#;
 const RESULT: &str = r#"{"content":[{"type":"text","text":"done"}]}"#;

@@ -203,7 +203,7 @@ impl Inner {
         let session = match self.ready(agent, revision).await {
             Ok(session) => session,
             Err(unready) => {
-                if !unready.counts() {
+                if unready.is_of_another() {
                     trace.waits();
                 }
                 return Exchange::NotSent(unready.reason);

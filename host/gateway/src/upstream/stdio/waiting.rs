@@ -14,14 +14,41 @@ use crate::delivery::Line;
 const MOST_LINES: usize = 256;
 
 /// The requests that are open at one process.
+/// Requests that are given up and not answered, at most, of which the sessions are
+/// known.
+const MOST_GIVEN_UP: usize = 1_024;
+
 #[derive(Default)]
 pub(super) struct Desk {
     open: Mutex<HashMap<u64, Waiter>>,
-    /// Requests of clients that nobody waits for any more and that the process
-    /// has not answered, so that it may still ask for them; each with the session
-    /// that may be asked.
-    given_up: Mutex<HashMap<u64, Option<SessionId>>>,
+    given_up: Mutex<GivenUp>,
     last_id: AtomicU64,
+}
+
+/// Requests of clients that nobody waits for any more and that the process has
+/// not answered, so that it may still ask for them.
+#[derive(Default)]
+struct GivenUp {
+    /// Each with the session that may be asked.
+    sessions: HashMap<u64, Option<SessionId>>,
+    /// There were too many: for whom else it may ask is not known any more.
+    overflowed: bool,
+}
+
+impl GivenUp {
+    fn add(&mut self, id: u64, session: Option<SessionId>) {
+        if self.sessions.len() < MOST_GIVEN_UP {
+            self.sessions.insert(id, session);
+        } else {
+            self.overflowed = true;
+        }
+    }
+
+    /// Whether the process may ask for nobody but this session.
+    fn are_of(&self, session: &SessionId) -> bool {
+        let mut sessions = self.sessions.values();
+        !self.overflowed && sessions.all(|of| of.as_ref() == Some(session))
+    }
 }
 
 struct Waiter {
@@ -64,7 +91,7 @@ impl Desk {
         true
     }
 
-    fn given_up(&self) -> MutexGuard<'_, HashMap<u64, Option<SessionId>>> {
+    fn given_up(&self) -> MutexGuard<'_, GivenUp> {
         self.given_up.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -73,13 +100,13 @@ impl Desk {
         if let Some(waiter) = self.open().get_mut(&id) {
             waiter.replied = true;
         }
-        self.given_up().remove(&id);
+        self.given_up().sessions.remove(&id);
     }
 
     /// Tells everybody that nothing more comes.
     pub(super) fn clear(&self) {
         self.open().clear();
-        self.given_up().clear();
+        *self.given_up() = GivenUp::default();
     }
 
     /// The client that a request of the process is for: where every request of a
@@ -102,8 +129,7 @@ impl Desk {
         {
             return None;
         }
-        let given_up = self.given_up();
-        if given_up.values().any(|of| of.as_ref() != Some(session)) {
+        if !self.given_up().are_of(session) {
             return None;
         }
         Some(Whose {
@@ -166,7 +192,37 @@ impl Drop for Waiting {
             ..
         }) = open.remove(&self.id)
         {
-            desk.given_up().insert(self.id, line.asks().cloned());
+            desk.given_up().add(self.id, line.asks().cloned());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_too_many_that_were_given_up_nobody_is_asked_again() {
+        let [session, other] = [1, 2].map(|byte| SessionId::from_random([byte; 16]));
+        let mut given_up = GivenUp::default();
+        assert!(given_up.are_of(&session));
+        let most = u64::try_from(MOST_GIVEN_UP).unwrap();
+        (0..most).for_each(|id| given_up.add(id, Some(session.clone())));
+        assert!(given_up.are_of(&session) && !given_up.are_of(&other));
+        given_up.add(most, Some(other));
+        assert_eq!(given_up.sessions.len(), MOST_GIVEN_UP);
+        given_up.sessions.clear();
+        assert!(
+            !given_up.are_of(&session),
+            "whose the last one was is not known"
+        );
+    }
+
+    #[test]
+    fn one_given_up_request_that_may_not_ask_keeps_everybody_from_being_asked() {
+        let session = SessionId::from_random([1; 16]);
+        let mut given_up = GivenUp::default();
+        given_up.add(1, None);
+        assert!(!given_up.are_of(&session));
     }
 }
