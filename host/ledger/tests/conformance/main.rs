@@ -55,6 +55,7 @@ on_each_store! {
         without_randomness_nothing_is_reserved_under_blinding;
     rounds: a_round_is_claimed_once_and_a_lost_question_is_given_again
         a_state_that_was_issued_to_another_agent_is_unknown
+        a_state_that_is_issued_in_the_same_commit_is_known_to_its_agent_alone
         a_task_survives_its_owner_and_ends_in_an_outcome
         a_claim_survives_a_restart_and_its_state_stays_bound_to_its_agent;
     racing: of_64_that_race_for_one_identifier_one_is_fresh_and_every_refusal_is_in_the_log

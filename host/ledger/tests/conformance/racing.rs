@@ -1,12 +1,13 @@
 //! Many callers at once: one is first, and the queue has an end.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Barrier, Condvar, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 
 use countersign_canon::Classification;
 use countersign_evidence::Kind;
-use countersign_ledger::{Fault, LedgerError, Point, Probe, Verdict};
+use countersign_ledger::{LedgerError, Verdict};
 
+use crate::support::faults::Hold;
 use crate::support::{
     Call, Fixture, Kept, answer, call, code, count, reserve, reserved, succeeded, verify,
 };
@@ -114,30 +115,6 @@ pub fn requests_that_wait_together_share_a_commit(kept: Kept) {
         "{} groups for {requests} requests",
         groups.len()
     );
-}
-
-/// Holds the writer back until it is let go.
-#[derive(Default)]
-struct Hold {
-    held: Mutex<bool>,
-    changed: Condvar,
-}
-
-impl Hold {
-    fn set(&self, held: bool) {
-        *self.held.lock().unwrap() = held;
-        self.changed.notify_all();
-    }
-}
-
-impl Probe for Hold {
-    fn at(&self, point: Point) -> Result<(), Fault> {
-        if point == Point::Taken {
-            let held = self.held.lock().unwrap();
-            drop(self.changed.wait_while(held, |held| *held).unwrap());
-        }
-        Ok(())
-    }
 }
 
 pub fn a_full_queue_turns_away_at_once_and_one_agent_cannot_fill_it(kept: Kept) {

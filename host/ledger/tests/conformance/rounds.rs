@@ -1,12 +1,17 @@
 //! Rounds and tasks: what happens between a reservation and its outcome.
 
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
 use countersign_canon::{Classification, Outcome};
-use countersign_evidence::{Kind, RoundSays};
+use countersign_evidence::{Entry, Kind, RoundSays};
 use countersign_ledger::{Act, Epochs, Settlement, State, Verdict, Which};
 
+use crate::support::faults::Hold;
 use crate::support::{
     Call, Fixture, Kept, agent, answer, call, code, digest, execution_id, operator, pay, refused,
-    reserve, succeeded, verify,
+    reserve, reserved, succeeded, verify,
 };
 
 fn asked(state: Option<&str>, text: &str) -> Settlement {
@@ -123,6 +128,53 @@ pub fn a_state_that_was_issued_to_another_agent_is_unknown(kept: Kept) {
         drop(reserve(&ledger, &next(name, "alice", state)));
     }
     verify(&ledger);
+}
+
+pub fn a_state_that_is_issued_in_the_same_commit_is_known_to_its_agent_alone(kept: Kept) {
+    let hold = Arc::new(Hold::default());
+    let mut fixture = Fixture::on(kept);
+    fixture.options.probe = Some(Arc::<Hold>::clone(&hold));
+    let ledger = fixture.open();
+    let token = reserve(&ledger, &call("c1", None));
+    hold.set(true);
+    // The writer takes this, and everything else waits for it.
+    let first = ledger.checkpoint();
+    std::thread::sleep(Duration::from_millis(200));
+    let settled = ledger.settle(token, asked(Some("s1"), "who?"));
+    let pending = [
+        ("c2", "bob", "s1"),
+        ("c3", "alice", "s2"),
+        ("c4", "alice", "s1"),
+    ]
+    .map(|(name, agent, state)| {
+        let round = Some(("me", Some(state)));
+        ledger.reserve(
+            Call {
+                round,
+                agent,
+                ..call(name, None)
+            }
+            .attempt(),
+        )
+    });
+    hold.set(false);
+    first.wait().unwrap();
+    settled.wait().unwrap();
+    let [bobs, unknown, own] = pending.map(|pending| pending.wait().unwrap());
+    for verdict in [bobs, unknown] {
+        assert_eq!(refused(verdict).code, code("request-state-unknown"));
+    }
+    drop(reserved(own));
+    let log = verify(&ledger);
+    // The test's clock moves at each look, and the writer looks once a group.
+    let groups: HashSet<_> = log
+        .iter()
+        .map(Entry::said)
+        .filter(|said| said.kind != Kind::Terminal && said.call_id != Some("c1".parse().unwrap()))
+        .filter(|said| said.call_id.is_some())
+        .map(|said| said.time)
+        .collect();
+    assert_eq!(groups.len(), 1, "they shared a commit");
 }
 
 pub fn a_task_survives_its_owner_and_ends_in_an_outcome(kept: Kept) {

@@ -35,6 +35,30 @@ impl Probe for Failing {
     }
 }
 
+/// Holds the writer back, with what it has taken, until it is let go.
+#[derive(Default)]
+pub struct Hold {
+    held: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Hold {
+    pub fn set(&self, held: bool) {
+        *self.held.lock().unwrap() = held;
+        self.changed.notify_all();
+    }
+}
+
+impl Probe for Hold {
+    fn at(&self, point: Point) -> Result<(), Fault> {
+        if point == Point::Taken {
+            let held = self.held.lock().unwrap();
+            drop(self.changed.wait_while(held, |held| *held).unwrap());
+        }
+        Ok(())
+    }
+}
+
 pub fn failing(kept: Kept) -> (Fixture, Arc<Failing>, Ledger) {
     let mut fixture = Fixture::on(kept);
     let failing = Arc::<Failing>::default();
