@@ -370,6 +370,11 @@ mod tests {
             assert!(view.get(absent).is_none(), "{absent}");
         }
         assert_eq!(view.root().children().count(), 2);
+        assert_eq!(view.nodes().len(), pointers.len());
+        assert_eq!(
+            view.nodes().last(),
+            Some(&node(Some("d"), Value::Text("x".into())))
+        );
     }
 
     #[test]

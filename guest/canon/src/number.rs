@@ -92,3 +92,45 @@ fn digits(source: &[u8], start: usize) -> Result<usize, usize> {
 pub(crate) fn is_number(text: &[u8]) -> bool {
     grammar(text, 0) == Ok(text.len())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_integer_in_its_one_spelling_and_within_64_bits_has_a_value() {
+        for (lexeme, value) in [
+            ("0", Some(0)),
+            ("7", Some(7)),
+            ("-10", Some(-10)),
+            ("9223372036854775807", Some(i64::MAX)),
+            ("-9223372036854775808", Some(i64::MIN)),
+            ("9223372036854775808", None),
+            ("-9223372036854775809", None),
+            ("10000000000000000000", None),
+            ("100000000000000000000", None),
+            ("", None),
+            ("-", None),
+            ("-0", None),
+            ("00", None),
+            ("01", None),
+            ("-01", None),
+            ("+1", None),
+            ("1.0", None),
+            ("1e0", None),
+            ("1:", None),
+            ("1/", None),
+        ] {
+            assert_eq!(integer(lexeme.as_bytes()), value, "`{lexeme}`");
+        }
+        for (lexeme, safe) in [
+            ("9007199254740991", true),
+            ("-9007199254740991", true),
+            ("9007199254740992", false),
+            ("-9007199254740992", false),
+            ("-0", false),
+        ] {
+            assert_eq!(safe_integer(lexeme.as_bytes()).is_some(), safe, "{lexeme}");
+        }
+    }
+}

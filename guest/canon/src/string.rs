@@ -270,3 +270,23 @@ pub(crate) fn decode(content: &[u8], out: &mut Vec<u8>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::plain;
+
+    #[test]
+    fn what_is_not_plain_is_found_behind_whatever_is() {
+        let ordinary = || (0x20..0x80).filter(|byte| !matches!(byte, b'"' | b'\\'));
+        for (x, y) in ordinary().flat_map(|x| ordinary().map(move |y| (x, y))) {
+            for before in 0..10 {
+                let mut text: [u8; 20] = core::array::from_fn(|at| if at % 2 == 0 { x } else { y });
+                assert_eq!(plain(&text, before), text.len());
+                for special in [0x00, 0x1F, b'"', b'\\', 0x80, 0xFF] {
+                    text[before] = special;
+                    assert_eq!(plain(&text, 0), before, "{text:?}");
+                }
+            }
+        }
+    }
+}

@@ -120,6 +120,21 @@ fn children_come_in_the_order_of_their_bytes_and_are_counted_before_they_do() {
 }
 
 #[test]
+fn members_are_in_the_order_of_the_first_byte_that_differs_wherever_it_stands() {
+    for before in 0..40 {
+        for after in [0, 1, 7, 8, 9, 40] {
+            let name = |letter| format!("{}{letter}{}", "p".repeat(before), "t".repeat(after));
+            let [a, b, c] = ["a", "b", "c"].map(name);
+            let text = format!(r#"{{"{c}":3,"{a}":1,"{b}":2}}"#);
+            assert_eq!(
+                String::from_utf8(read(&text).root().canonical()).unwrap(),
+                format!(r#"{{"{a}":1,"{b}":2,"{c}":3}}"#)
+            );
+        }
+    }
+}
+
+#[test]
 fn codes_are_written_as_the_specification_writes_them_and_ties_fall_to_its_order() {
     let written = [
         "encoding",

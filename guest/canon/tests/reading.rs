@@ -185,6 +185,34 @@ fn ill_formed_utf_8_is_certain_at_the_first_byte_that_cannot_continue() {
 }
 
 #[test]
+fn a_sequence_is_text_exactly_where_utf_8_says_so() {
+    let edges = [0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0];
+    let judge = |sequence: &[u8]| {
+        let text = [b"\"", sequence, b"\""].concat();
+        let expected = std::str::from_utf8(&text).map(drop).map_err(|fault| {
+            let at = fault.valid_up_to();
+            // What can begin a sequence is read, and the byte behind its good part decides.
+            let begins = (0xC2..=0xF4).contains(&text[at]);
+            let good = fault.error_len().filter(|_| begins).unwrap_or_default();
+            (Encoding, at + good + 1, String::new())
+        });
+        assert_eq!(read(&text), expected, "{sequence:x?}");
+    };
+    for lead in 0x80..=0xFF {
+        judge(&[lead]);
+        for second in edges {
+            judge(&[lead, second]);
+            for third in [0x7F, 0x80, 0xBF, 0xC0] {
+                judge(&[lead, second, third]);
+                for fourth in [0x7F, 0x80, 0xBF, 0xC0] {
+                    judge(&[lead, second, third, fourth]);
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn what_rfc_8259_does_not_allow_is_certain_at_the_byte_that_breaks_it() {
     rows(&[
         ("NaN", b"[NaN]", (Syntax, 2, "")),

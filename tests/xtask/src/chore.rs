@@ -52,12 +52,17 @@ pub(crate) fn command<S: AsRef<OsStr>>(
 /// Fails when it can't be started or doesn't exit with 0; the failure shows
 /// the command as it can be typed.
 pub(crate) fn run(command: &mut Command) -> Outcome {
+    let status = status(command)?;
+    succeed(status, &show(command))
+}
+
+/// As [`run`], for a command whose exit status says more than that it failed.
+pub(crate) fn status(command: &mut Command) -> Outcome<ExitStatus> {
     let shown = show(command);
     println!("   $ {shown}");
-    let status = command
+    command
         .status()
-        .map_err(|error| Failure::new(format!("`{shown}` can not be started: {error}")))?;
-    succeed(status, &shown)
+        .map_err(|error| Failure::new(format!("`{shown}` can not be started: {error}")))
 }
 
 fn succeed(status: ExitStatus, shown: &str) -> Outcome {

@@ -6,6 +6,8 @@ mod mutants;
 
 use std::time::Duration;
 
+pub(crate) use mutants::sample;
+
 use crate::{
     chore::{self, Failure, Outcome},
     tools,

@@ -5,7 +5,7 @@ use std::fs;
 use crate::{
     bench::budget,
     chore::{self, Outcome},
-    demo, evidence, guest, interop, nextest,
+    demo, evidence, fuzz, guest, interop, nextest,
     steps::Steps,
     tools, workspace,
 };
@@ -13,7 +13,8 @@ use crate::{
 /// Every test: native code, three WebAssembly hosts, Python, real clients
 ///
 /// Runs, each as a step with its time: the Rust tests of both workspaces and
-/// the examples in their docs; the budget of instructions; the demonstration;
+/// the examples in their docs; the budget of instructions; a few small changes
+/// of the code, each of which a test must see; the demonstration;
 /// the independent Python reference over vectors/, and the Python verifier over
 /// every bundle of the tamper tests; the released components under Python's and
 /// Node's WebAssembly hosts; the foreign clients through the gateway; and the
@@ -70,6 +71,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         "The instructions of one call are within their budget",
         || budget::check(false),
     );
+    steps.run("Small changes of the code are seen", fuzz::sample);
     steps.run("The demonstration", || {
         demo::run(&demo::Arguments { once: true })
     });

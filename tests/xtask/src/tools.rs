@@ -45,6 +45,16 @@ pub(crate) fn nextest() -> bool {
     answers("cargo", &["nextest", "--version"])
 }
 
+/// cargo-mutants.
+pub(crate) fn mutants() -> Outcome {
+    if answers("cargo", &["mutants", "--version"]) {
+        return Ok(());
+    }
+    Err(Failure::new(
+        "cargo-mutants is needed: `cargo install --locked cargo-mutants` installs it",
+    ))
+}
+
 /// A virtual environment under `TARGET/clients/NAME` with exactly the packages
 /// of a `requirements.txt`; answers its Python.
 pub(crate) fn python_packages(name: &str, requirements: &Path) -> Outcome<PathBuf> {

@@ -11,8 +11,12 @@ use std::path::{Path, PathBuf};
 
 use crate::{
     chore::{self, Failure, Outcome},
-    workspace,
+    tools, workspace,
 };
+
+/// Into how many parts the canonical rooms' mutants are divided, of which the
+/// tests try one: some ten mutants.
+const SAMPLES: u64 = 80;
 
 /// What is changed, and which tests are to see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -53,8 +57,21 @@ impl Subject {
     }
 }
 
+/// Tries a few mutants of the reader, the writer and the classification: each
+/// commit others, and one commit always the same.
+pub(crate) fn sample() -> Outcome {
+    let commits = chore::command("git", ["rev-list", "--count", "HEAD"]).output()?;
+    let commits = String::from_utf8_lossy(&commits.stdout);
+    let commits: u64 = commits.trim().parse().unwrap_or_default();
+    run(
+        Subject::Canon,
+        Some(&format!("{}/{SAMPLES}", commits % SAMPLES)),
+    )
+}
+
 /// Tries every mutant of a subject, or of a `shard` of it like `3/20`.
 pub(super) fn run(subject: Subject, shard: Option<&str>) -> Outcome {
+    tools::mutants()?;
     let name = subject.name();
     let tree = copy()?;
     let out = workspace::target().join("mutants").join(name);
@@ -70,6 +87,9 @@ pub(super) fn run(subject: Subject, shard: Option<&str>) -> Outcome {
             "CARGO_TARGET_DIR",
             workspace::target().join("mutants/build"),
         )
+        // One crate is compiled again and again, with one place changed.
+        .env("CARGO_INCREMENTAL", "1")
+        .env("CARGO_PROFILE_DEV_DEBUG", "false")
         .args(["--package", package])
         .arg("--config")
         .arg(workspace::root().join(".cargo/mutants.toml"))
@@ -78,14 +98,13 @@ pub(super) fn run(subject: Subject, shard: Option<&str>) -> Outcome {
     if let Some(shard) = shard {
         command.args(["--shard", shard]);
     }
-    // Survivors make it fail; which of them are known is judged here.
-    let tried = chore::run(command.arg("--").args(subject.tests()));
-    let made = out.join("mutants.out");
-    let Ok(missed) = fs::read_to_string(made.join("missed.txt")) else {
-        return tried.and(Err(Failure::new(
-            "cargo-mutants gave no result: `cargo install --locked cargo-mutants` installs it",
+    let status = chore::status(command.arg("--").args(subject.tests()))?;
+    if !status.code().is_some_and(tried_all) {
+        return Err(Failure::new(format!(
+            "cargo-mutants tried nothing, or not everything: {status}; do the tests of {package} pass?"
         )));
-    };
+    }
+    let missed = fs::read_to_string(out.join("mutants.out/missed.txt"))?;
     let folder = Path::new(folder);
     let survived = survivors(missed.lines().filter_map(|line| mutant(folder, line)));
     let known = explained()?;
@@ -108,6 +127,14 @@ pub(super) fn run(subject: Subject, shard: Option<&str>) -> Outcome {
     Err(Failure::new(
         "mutants survived that tests/mutants.md does not explain: let a test see them, or explain them there",
     ))
+}
+
+/// Whether cargo-mutants came to its end, by its status: all were caught (0),
+/// some survived (2), or some made the tests run for ever (3), which is seen
+/// too. Which survivors are known is judged here. Everything else is a fault of
+/// its own: tests that fail without a change (4), for example.
+fn tried_all(status: i32) -> bool {
+    matches!(status, 0 | 2 | 3)
 }
 
 /// A mutant: its file, and what was done there.
@@ -179,7 +206,7 @@ fn copy() -> Outcome<PathBuf> {
 mod tests {
     use std::path::Path;
 
-    use super::{explained, mutant, row};
+    use super::{explained, mutant, row, tried_all};
 
     #[test]
     fn a_survivor_is_known_by_what_was_done_and_not_by_its_line() {
@@ -189,6 +216,13 @@ mod tests {
         assert_eq!(mutant(Path::new("guest"), said), Some(explained));
         assert_eq!(times, 2);
         assert_eq!(row("| file | mutant | times | why |"), None);
+    }
+
+    #[test]
+    fn tests_that_fail_without_a_change_are_no_mutant_that_was_caught() {
+        for (status, whole) in [(0, true), (2, true), (3, true), (1, false), (4, false)] {
+            assert_eq!(tried_all(status), whole, "{status}");
+        }
     }
 
     #[test]

@@ -18,6 +18,48 @@ fn an_outcome_of_not_attempted_means_that_nothing_ever_left() {
 }
 
 #[test]
+fn each_event_says_how_far_its_request_came() {
+    use EffectBoundary::{PreTransport, ResponseReceived, TransportMayHaveStarted};
+    let first = reserved(true);
+    let claim = Event::Claim {
+        by: ME,
+        continuation: digest("c1"),
+    };
+    let second = after(&asked(&first), &claim);
+    // The answer to the round before says nothing of this one.
+    assert_eq!(second.boundary, TransportMayHaveStarted);
+    for (record, unsent) in [(first, PreTransport), (second, TransportMayHaveStarted)] {
+        let by = by(&record);
+        let task = "task".parse().unwrap();
+        for (event, boundary) in [
+            (Event::NotSent { by }, unsent),
+            (
+                Event::Unanswered {
+                    by,
+                    received: false,
+                },
+                TransportMayHaveStarted,
+            ),
+            (Event::Unanswered { by, received: true }, ResponseReceived),
+            (
+                Event::Answered {
+                    by,
+                    with: Answered::ToolError,
+                },
+                ResponseReceived,
+            ),
+            (Event::Asked { by, issued: None }, ResponseReceived),
+            (Event::TaskOpened { by, task }, ResponseReceived),
+            (Event::OwnerLost { lost: by }, TransportMayHaveStarted),
+        ] {
+            let (next, effects) = step(Some(&record), &event).unwrap();
+            assert_eq!(next.boundary, boundary, "{event:?}");
+            assert_eq!(effects.boundary, Some(boundary), "{event:?}");
+        }
+    }
+}
+
+#[test]
 fn who_is_not_the_owner_or_not_any_more_settles_nothing() {
     let record = reserved(true);
     let right = by(&record);
