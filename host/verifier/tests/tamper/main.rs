@@ -28,6 +28,7 @@ mod fleet;
 mod gateway;
 mod lies;
 mod parts;
+mod states;
 mod stranger;
 mod table;
 mod unusable;
