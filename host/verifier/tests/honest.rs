@@ -142,6 +142,27 @@ fn each_missing_input_leaves_its_own_claims_open() {
 }
 
 #[test]
+fn an_attempt_that_was_turned_away_unclassified_says_nothing_of_what_is_recorded() {
+    let mut world = World::full();
+    let mut draft = world.draft(countersign_evidence::Kind::Refusal);
+    let mut entries = world.entries.iter().map(countersign_evidence::Entry::said);
+    let known = entries.find(|said| said.execution_id.is_some()).unwrap();
+    draft.call_id = "call-of-many".parse().ok();
+    draft.agent = known.agent.clone();
+    draft.execution_id = known.execution_id.clone();
+    draft.execution_id_status = known.execution_id_status;
+    draft.refusal = "rate-limited".parse().ok();
+    world.append(draft, None);
+    let report = check(&world.export(), &world.inputs());
+    assert_eq!(
+        report.verdict(&"all".parse().unwrap()),
+        Verdict::Verified,
+        "{}",
+        report.to_text(&Level::default())
+    );
+}
+
+#[test]
 fn entries_after_the_newest_checkpoint_are_not_established() {
     let mut world = World::full();
     let mut export = Export::of(&world);

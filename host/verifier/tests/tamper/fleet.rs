@@ -2,18 +2,23 @@
 
 use std::io::Cursor;
 
+use countersign_canon::{Classification, Outcome};
 use countersign_verifier::{Claim, Level, Status, Verdict, verify};
 
 use crate::lies::values;
 use crate::table::Table;
-use crate::world::{Export, World};
+use crate::world::{Asked, Export, World};
+
+/// Of which log a line is.
+fn log(line: &Vec<u8>) -> String {
+    values(std::slice::from_ref(line))[0]["log_id"].to_string()
+}
 
 #[test]
 fn a_fleets_bundle_verifies_as_one_in_whatever_order_its_logs_stand() {
     let world = World::fleet();
     let merged = Export::of(&world);
     let mut apart = merged.clone();
-    let log = |line: &Vec<u8>| values(std::slice::from_ref(line))[0]["log_id"].to_string();
     apart.lines.sort_by_key(log);
     let mut turned = merged.clone();
     turned
@@ -30,6 +35,29 @@ fn a_fleets_bundle_verifies_as_one_in_whatever_order_its_logs_stand() {
             report.to_text(&all)
         );
     }
+}
+
+#[test]
+fn a_denial_at_one_replica_says_nothing_of_what_another_one_reserves() {
+    let mut world = World::new();
+    world.at("log.example/2");
+    // Once more than is needed, so that it stands further back in its log.
+    for _ in 0..2 {
+        world.deny(Asked {
+            tool: "wipe",
+            class: "destructive",
+            ..Asked::transfer("f-1", "1")
+        });
+    }
+    world.at("log.example/1");
+    world.admit(Asked::transfer("f-1", "1"), Classification::Fresh);
+    world.settle("f-1", Outcome::Succeeded);
+    let mut export = Export::of(&world);
+    // The reservation comes first in the bundle, and came later.
+    export.lines.sort_by_key(log);
+    let mut table = Table::new("fleet-denial");
+    let report = table.check("nothing", &export, &world.inputs());
+    assert_eq!(report.status(Claim::Classification), Status::Verified);
 }
 
 #[test]
