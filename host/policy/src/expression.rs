@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cedar_policy::pst::{BinaryOp, Clause, Expr, Literal, Template};
+use cedar_policy::pst::{BinaryOp, Clause, Expr, Literal, Template, Var};
 
 /// An expression of a kind that this build does not know.
 pub(crate) struct UnknownKind;
@@ -28,26 +28,35 @@ pub(crate) fn within<'a>(
     let mut open = vec![expression];
     while let Some(expression) = open.pop() {
         found.push(expression);
-        match expression.as_ref() {
-            Expr::Literal(_) | Expr::Var(_) | Expr::Slot(_) => {}
-            Expr::UnaryOp { expr, .. }
-            | Expr::GetAttr { expr, .. }
-            | Expr::HasAttr { expr, .. }
-            | Expr::Like { expr, .. } => open.push(expr),
-            Expr::BinaryOp { left, right, .. } => open.extend([left, right]),
-            Expr::Is { expr, in_expr, .. } => {
-                open.push(expr);
-                open.extend(in_expr);
-            }
-            Expr::IfThenElse {
-                cond,
-                then_expr,
-                else_expr,
-            } => open.extend([cond, then_expr, else_expr]),
-            Expr::Set(items) => open.extend(items),
-            Expr::Record(members) => open.extend(members.values()),
-            _ => return Err(UnknownKind),
+        inner(expression, &mut open)?;
+    }
+    Ok(())
+}
+
+/// Appends what stands directly in an expression.
+pub(crate) fn inner<'a>(
+    expression: &'a Expr,
+    found: &mut Vec<&'a Arc<Expr>>,
+) -> Result<(), UnknownKind> {
+    match expression {
+        Expr::Literal(_) | Expr::Var(_) | Expr::Slot(_) => {}
+        Expr::UnaryOp { expr, .. }
+        | Expr::GetAttr { expr, .. }
+        | Expr::HasAttr { expr, .. }
+        | Expr::Like { expr, .. } => found.push(expr),
+        Expr::BinaryOp { left, right, .. } => found.extend([left, right]),
+        Expr::Is { expr, in_expr, .. } => {
+            found.push(expr);
+            found.extend(in_expr);
         }
+        Expr::IfThenElse {
+            cond,
+            then_expr,
+            else_expr,
+        } => found.extend([cond, then_expr, else_expr]),
+        Expr::Set(items) => found.extend(items),
+        Expr::Record(members) => found.extend(members.values()),
+        _ => return Err(UnknownKind),
     }
     Ok(())
 }
@@ -59,6 +68,19 @@ pub(crate) fn reads(expression: &Expr, name: &str) -> bool {
         Expr::HasAttr { attrs, .. } => attrs.iter().any(|attr| attr == name),
         _ => false,
     }
+}
+
+/// The names of the attributes by which an expression descends from `context`,
+/// outer ones first; none where it is anything else.
+pub(crate) fn in_context(expression: &Expr) -> Option<Vec<&str>> {
+    let mut names = Vec::new();
+    let mut at = expression;
+    while let Expr::GetAttr { expr, attr } = at {
+        names.push(attr.as_str());
+        at = expr;
+    }
+    names.reverse();
+    matches!(at, Expr::Var(Var::Context)).then_some(names)
 }
 
 /// The key of a tag that an expression reads: a literal, or something else.

@@ -29,6 +29,10 @@ impl Key {
         (rooted && escaped && short).then(|| Self(text.into()))
     }
 
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
     fn steps(&self) -> impl Iterator<Item = String> + '_ {
         // `~1` first: `~01` is a tilde and a one, not a slash.
         self.0

@@ -56,7 +56,7 @@ fn uid(kind: &EntityTypeName, id: impl AsRef<str>) -> EntityUid {
 
 /// `METHOD/ISSUER/SUBJECT`, so that distinct agents have distinct names: `%`,
 /// `/` and control characters of a part are percent-encoded.
-fn agent_id(agent: Agent<'_>) -> String {
+pub(crate) fn agent_id(agent: Agent<'_>) -> String {
     let mut id = String::new();
     for (index, part) in [agent.method, agent.issuer, agent.subject]
         .into_iter()

@@ -3,12 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use cedar_policy::pst::{self, Template};
+use cedar_policy::pst::{self, Clause, Template};
 use cedar_policy::{ActionConstraint, Effect, EntityUid, Policy as Cedar};
 use miette::Diagnostic;
 
+use crate::facts::Test;
 use crate::keys::Key;
 use crate::names::{self, ActionName};
+use crate::reads::Reads;
 use crate::statements::Statement;
 use crate::{Class, File, PolicyId, Problem, ProblemCode, RefusalCode, Tool, expression, guard};
 
@@ -23,6 +25,8 @@ pub(crate) struct Policy {
     pub(crate) origin: Origin,
     pub(crate) code: Option<RefusalCode>,
     pub(crate) mentions: Mentions,
+    /// What it tests first.
+    pub(crate) test: Option<Test>,
     action: ActionConstraint,
 }
 
@@ -45,6 +49,8 @@ pub(crate) struct Mentions {
     pub(crate) client: bool,
     pub(crate) continuation: bool,
     pub(crate) args: bool,
+    /// What of the arguments.
+    pub(crate) arguments: Reads,
 }
 
 impl Origin {
@@ -129,6 +135,7 @@ impl Policy {
                 origin,
                 code,
                 mentions,
+                test: Test::of(&template),
             }),
             _ => Err(problems),
         }
@@ -268,6 +275,11 @@ fn mentions(
         ));
         return mentions;
     };
+    for clause in template.clauses() {
+        let (Clause::When(expression) | Clause::Unless(expression)) = clause;
+        // Every kind is known: the expressions were found.
+        drop(mentions.arguments.note(expression));
+    }
     for expression in expressions {
         mentions.client |= expression::reads(expression, "client");
         mentions.continuation |= expression::reads(expression, "continuation");

@@ -9,9 +9,10 @@ use cedar_policy::{
 };
 use countersign_canon::Digest;
 
+use crate::index::Part;
 use crate::names::{self, Types};
 use crate::policy::Policy;
-use crate::slices::{Slice, Slices};
+use crate::slices::Slices;
 use crate::values::{self, Malformed, Store};
 use crate::{
     Bundle, Decision, File, LoadError, PolicyId, ProblemCode, Reason, RefusalCode, Request, Tool,
@@ -116,16 +117,28 @@ impl PolicySet {
     #[must_use]
     pub fn decide(&self, request: &Request<'_>) -> Decision {
         match self.slices.of(&self.policies, request.tool) {
-            Some(slice) => self.decide_with(slice, request),
+            Some(slice) => self.decide_with(&slice.part(&self.policies, request), request),
             None => invalid(),
         }
     }
 
-    /// Decides with every policy, as if nothing had been sliced.
+    /// Decides with every policy and all of the arguments, as if nothing had
+    /// been left out.
     #[cfg(test)]
-    pub(crate) fn decide_unsliced(&self, request: &Request<'_>) -> Decision {
-        let slice = Slice::new(self.policies.iter()).unwrap();
-        self.decide_with(&slice, request)
+    pub(crate) fn decide_with_all(&self, request: &Request<'_>) -> Decision {
+        let mut all = Part::new(self.policies.iter()).unwrap();
+        all.arguments = crate::reads::Reads::WHOLE.clone();
+        self.decide_with(&all, request)
+    }
+
+    /// How many policies are evaluated for a request.
+    #[cfg(test)]
+    pub(crate) fn evaluated(&self, request: &Request<'_>) -> usize {
+        let slice = self.slices.of(&self.policies, request.tool).unwrap();
+        slice
+            .part(&self.policies, request)
+            .policies
+            .num_of_policies()
     }
 
     /// The digest of the files, as [`Bundle::digest`].
@@ -152,20 +165,20 @@ impl PolicySet {
         evaluator()
     }
 
-    fn decide_with(&self, slice: &Slice, request: &Request<'_>) -> Decision {
+    fn decide_with(&self, part: &Part, request: &Request<'_>) -> Decision {
         let Request { tool, .. } = request;
         if !names::is_server(tool.server) || !names::is_tool(tool.name) {
             return invalid();
         }
-        match self.ask(slice, request) {
+        match self.ask(part, request) {
             Ok(response) => self.answer(&response),
             Err(Malformed) => invalid(),
         }
     }
 
-    fn ask(&self, slice: &Slice, request: &Request<'_>) -> Result<Response, Malformed> {
+    fn ask(&self, part: &Part, request: &Request<'_>) -> Result<Response, Malformed> {
         let types = self.types.as_ref().ok_or(Malformed)?;
-        let mut store = Store::new(types, &slice.keys);
+        let mut store = Store::new(types, &part.keys);
         let principal = store.agent(request.agent)?;
         let action = store.tool(request.tool)?;
         let resource = types.server(request.tool.server);
@@ -183,7 +196,8 @@ impl PolicySet {
             put("continuation", uid);
         }
         if let (true, Some(shape)) = (self.args, request.shape) {
-            let args = values::args(shape, request.view.root().get("arguments"))?;
+            let args = request.view.root().get("arguments");
+            let args = values::args(shape, args, &part.arguments)?;
             context.push(("args".to_owned(), args));
         }
         context.push(values::text("revision", request.revision));
@@ -203,7 +217,7 @@ impl PolicySet {
         let entities = store.finish()?;
         Ok(self
             .authorizer
-            .is_authorized(&question, &slice.policies, &entities))
+            .is_authorized(&question, &part.policies, &entities))
     }
 
     fn answer(&self, response: &Response) -> Decision {
@@ -368,7 +382,7 @@ mod tests {
                                 revision: "2025-11-25",
                             };
                             let (sliced, whole) =
-                                (set.decide(&request), set.decide_unsliced(&request));
+                                (set.decide(&request), set.decide_with_all(&request));
                             assert_eq!(sliced, whole, "{text}\n{server}/{name} {class}");
                             compared += 1;
                         }
@@ -396,7 +410,7 @@ mod tests {
                     class,
                 },
             );
-            slice.unwrap().policies.num_of_policies()
+            slice.unwrap().whole().policies.num_of_policies()
         };
         assert_eq!(count("c", "x", Class::SideEffecting), 2);
         assert_eq!(count("c", "x", Class::ReadOnly), 3);

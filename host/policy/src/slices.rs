@@ -8,19 +8,10 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use cedar_policy::PolicySet;
-
-use crate::keys::Keys;
+use crate::index::Index;
 use crate::names::{self, ActionName, SERVER_GROUP};
 use crate::policy::Policy;
 use crate::{Class, Tool};
-
-/// Policies that are evaluated together, and the tag keys that they read.
-#[derive(Debug)]
-pub(crate) struct Slice {
-    pub(crate) policies: PolicySet,
-    pub(crate) keys: Keys,
-}
 
 /// Every slice of a policy set.
 #[derive(Debug)]
@@ -33,7 +24,7 @@ pub(crate) struct Slices {
 }
 
 /// One slice for each class.
-type Case = [OnceLock<Option<Slice>>; 3];
+type Case = [OnceLock<Option<Index>>; 3];
 
 impl Slices {
     pub(crate) fn new(policies: &[Policy]) -> Self {
@@ -63,7 +54,7 @@ impl Slices {
 
     /// The policies that can apply to a tool; none where Cedar refuses to hold
     /// them, which it did not at load.
-    pub(crate) fn of(&self, policies: &[Policy], tool: Tool<'_>) -> Option<&Slice> {
+    pub(crate) fn of(&self, policies: &[Policy], tool: Tool<'_>) -> Option<&Index> {
         let id = names::action_id(tool);
         let (case, action) = match self.tools.get(id.as_str()) {
             Some(case) => (case, Some(id.as_str())),
@@ -80,23 +71,8 @@ impl Slices {
                 let server = format!("{SERVER_GROUP}{}", tool.server);
                 let mut groups = vec![server.as_str()];
                 groups.extend(names::groups(tool.class));
-                Slice::new(
-                    policies
-                        .iter()
-                        .filter(|policy| policy.applies(action, &groups)),
-                )
+                Index::new(policies, |policy| policy.applies(action, &groups))
             })
             .as_ref()
-    }
-}
-
-impl Slice {
-    pub(crate) fn new<'a>(policies: impl Iterator<Item = &'a Policy> + Clone) -> Option<Self> {
-        let keys = Keys::new(policies.clone().flat_map(|policy| &policy.mentions.keys));
-        let cedar = policies.map(|policy| policy.cedar.clone());
-        Some(Self {
-            policies: PolicySet::from_policies(cedar).ok()?,
-            keys,
-        })
     }
 }

@@ -3,14 +3,17 @@
 //! Nothing is parsed here and nothing is given to Cedar as JSON, so no text
 //! that a caller writes can become an entity or an extension value.
 
+use std::collections::BTreeMap;
+
 use cedar_policy::{Entities, Entity, EntityUid, RestrictedExpression as Expression};
 use countersign_canon::document::{Item, Kind};
 use countersign_canon::view::Cursor;
 use countersign_canon::{Document, Limits, Value, View};
-use countersign_catalog::Shape;
+use countersign_catalog::{Field, Shape};
 
 use crate::keys::Keys;
 use crate::names::{self, Types};
+use crate::reads::Reads;
 use crate::{Agent, Number, Tool};
 
 /// A fact that is not of its form.
@@ -116,9 +119,14 @@ pub(crate) fn text(name: &str, value: &str) -> Member {
     (name.to_owned(), Expression::new_string(value.to_owned()))
 }
 
-/// The arguments by their shape; absent ones are an object without members. A
-/// value that does not have its type was not held against its schema.
-pub(crate) fn args(shape: &Shape, value: Option<Cursor<'_>>) -> Result<Expression, Malformed> {
+/// What is read of the arguments, by their shape; absent ones are an object
+/// without members. A value that does not have its type, read or not, was not
+/// held against its schema.
+pub(crate) fn args(
+    shape: &Shape,
+    value: Option<Cursor<'_>>,
+    reads: &Reads,
+) -> Result<Expression, Malformed> {
     let Some(value) = value else {
         return match shape {
             Shape::Object(fields) if fields.values().all(|field| !field.required) => {
@@ -133,27 +141,64 @@ pub(crate) fn args(shape: &Shape, value: Option<Cursor<'_>>) -> Result<Expressio
         (Shape::Integer, Value::Integer(value)) => Expression::new_long(*value),
         (Shape::Number, Value::Integer(value)) => number(&value.to_string())?,
         (Shape::Number, Value::Number(lexeme)) => number(lexeme)?,
-        (Shape::Array(items), Value::Array(_)) => {
-            let items = value.children().map(|item| args(items, Some(item)));
+        (Shape::Array(items), Value::Array(_)) if reads.whole() => {
+            let items = value.children().map(|item| args(items, Some(item), reads));
             Expression::new_set(items.collect::<Result<Vec<_>, _>>()?)
         }
+        (Shape::Array(_), Value::Array(_)) => {
+            typed(shape, value)?;
+            Expression::new_set([])
+        }
         (Shape::Object(fields), Value::Object(_)) => {
-            let mut members = Vec::with_capacity(fields.len());
-            for member in value.children() {
-                let name = member.name().unwrap_or_default();
-                if let Some(field) = fields.get(name) {
-                    members.push((name.to_owned(), args(&field.shape, Some(member))?));
+            let mut members = Vec::new();
+            each(fields, value, |name, shape, member| {
+                match reads.member(name) {
+                    Some(reads) => {
+                        members.push((name.to_owned(), args(shape, Some(member), reads)?));
+                    }
+                    None => typed(shape, member)?,
                 }
-            }
-            let required = fields.iter().filter(|(_, field)| field.required);
-            let mut names = required.map(|(name, _)| name);
-            if names.any(|name| !members.iter().any(|(member, _)| member == name)) {
-                return Err(Malformed);
-            }
+                Ok(())
+            })?;
             Expression::new_record(members).map_err(|_| Malformed)?
         }
         _ => return Err(Malformed),
     })
+}
+
+/// Whether a value has its type, where nobody reads it.
+fn typed(shape: &Shape, value: Cursor<'_>) -> Result<(), Malformed> {
+    match (shape, value.value()) {
+        (Shape::Text, Value::Text(_))
+        | (Shape::Boolean, Value::Boolean(_))
+        | (Shape::Integer | Shape::Number, Value::Integer(_)) => Ok(()),
+        (Shape::Number, Value::Number(lexeme)) => Number::of(lexeme).map(drop).ok_or(Malformed),
+        (Shape::Array(items), Value::Array(_)) => {
+            value.children().try_for_each(|item| typed(items, item))
+        }
+        (Shape::Object(fields), Value::Object(_)) => {
+            each(fields, value, |_, shape, member| typed(shape, member))
+        }
+        _ => Err(Malformed),
+    }
+}
+
+/// Each member that has a shape; an object that lacks a required one does not
+/// have its type.
+fn each<'v>(
+    fields: &BTreeMap<String, Field>,
+    value: Cursor<'v>,
+    mut member_of: impl FnMut(&str, &Shape, Cursor<'v>) -> Result<(), Malformed>,
+) -> Result<(), Malformed> {
+    let mut missing = fields.values().filter(|field| field.required).count();
+    for member in value.children() {
+        let name = member.name().unwrap_or_default();
+        if let Some(field) = fields.get(name) {
+            member_of(name, &field.shape, member)?;
+            missing = missing.saturating_sub(usize::from(field.required));
+        }
+    }
+    if missing == 0 { Ok(()) } else { Err(Malformed) }
 }
 
 fn of_cursor(cursor: Cursor<'_>) -> Result<Expression, Malformed> {
