@@ -181,12 +181,12 @@ fn tell(report: &mut Report, sides: &[Side]) {
     report.say(&format!(
         "`cargo xtask bench gateway`: clients that call as fast as they are answered, over loopback, each on a \
          connection of its own; a call of a kibibyte, its arguments held against their approved schema, and a bundle \
-         of {RULES} rules of which {APPLICABLE} may apply to it. The plain proxy has the same HTTP library, keeps \
-         connections, streams both ways and reads nothing. Clients, server and what stands between share the \
-         processors. {TURNS} turns of {} s of each side in alternation: the middle one, and between which all lie. \
-         *Nothing synced* is a build made for this alone that writes the same and never waits for the disk; the \
-         shipped program has no such switch. The server is named `{SERVER}`, and one agent makes all calls, its \
-         limits raised.",
+         of {RULES} rules of which {APPLICABLE} are about its tool, nearly all of these about other accounts and \
+         agents. The plain proxy has the same HTTP library, keeps connections, streams both ways and reads nothing. \
+         Clients, server and what stands between share the processors. {TURNS} turns of {} s of each side in \
+         alternation: the middle one, and between which all lie. *Nothing synced* is a build made for this alone that \
+         writes the same and never waits for the disk; the shipped program has no such switch. The server is named \
+         `{SERVER}`, and one agent makes all calls, its limits raised.",
         TURN.as_secs_f64()
     ));
     let mut rows = Vec::new();

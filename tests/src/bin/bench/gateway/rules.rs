@@ -10,7 +10,7 @@ pub(crate) const TOOLS: [&str; 4] = ["transfer", "refund", "search", "notify"];
 /// The one that is called.
 pub(crate) const TOOL: &str = "transfer";
 
-/// Rules in the bundle, and how many of them may apply to the call.
+/// Rules in the bundle, and how many of them have a scope that the call matches.
 pub(crate) const RULES: usize = 100;
 pub(crate) const APPLICABLE: usize = 61;
 
