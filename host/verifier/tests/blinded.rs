@@ -91,7 +91,16 @@ fn without_salts_what_they_would_open_is_not_established_and_nothing_is_contradi
 fn an_attempt_that_met_no_row_leaves_open_what_it_was() {
     let mut world = World::new();
     world.blind = true;
-    let world = world.filled(true);
+    let mut world = world.filled(true);
+    // Of a round its entry keeps the state that was presented, and no continuation.
+    world.deny(Asked {
+        tool: "wipe",
+        class: "destructive",
+        state: Some("s-1"),
+        ..Asked::transfer("e-8", "1")
+    });
+    let denied = world.entries.last().unwrap().said();
+    assert!(denied.request_state_presented.is_some() && denied.continuation.is_none());
     let report = check(&Export::of(&world).bundle(), &world.inputs());
     assert_eq!(report.verdict(&all()), Verdict::NotEstablished);
     assert_eq!(report.status(Claim::Classification), Status::NotEstablished);
