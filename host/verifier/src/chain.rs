@@ -410,3 +410,49 @@ fn fork(place: &Place, findings: &mut Findings) {
         "it does not follow the last entry of its execution".to_owned()
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use countersign_canon::Digest;
+    use countersign_evidence::{Head, Link, Time};
+
+    use super::*;
+
+    #[test]
+    fn what_waits_weighs_its_text_twice_and_weighs_nothing_once_it_is_taken() {
+        let mut head = Head::new(LogId::new("log.example/1").unwrap());
+        let previous = Digest::of(&[b"not seen"]);
+        let mut draft = Draft::new(Kind::Refusal, Time::from_micros(0));
+        draft.client = Some("x".repeat(100_000));
+        let link = Link {
+            execution_seq: 1,
+            execution_previous: Some(previous),
+        };
+        let entry = head.append(draft.clone(), Some(link));
+        let elsewhere = Link {
+            execution_previous: Some(Digest::of(&[b"not seen either"])),
+            ..link
+        };
+        let other = head.append(draft, Some(elsewhere));
+        let place = Place::of(&entry);
+        let text = entry.bytes().len() * 2;
+        let kept = WAITING_BYTES / (text + 16_384)..=WAITING_BYTES / text;
+        let mut waiting = Waiting::default();
+        for _ in 0..2 {
+            waiting.overflowed = false;
+            for _ in 0..1_000 {
+                waiting.add(&entry, &place, None);
+            }
+            assert!(waiting.overflowed);
+            let taken = waiting.take(&previous.to_bytes());
+            assert!(kept.contains(&taken.len()), "{} of {kept:?}", taken.len());
+            assert_eq!(waiting.bytes, 0);
+        }
+        // What waits for another entry weighs on.
+        waiting.add(&other, &place, None);
+        let weight = waiting.bytes;
+        waiting.add(&entry, &place, None);
+        assert_eq!(waiting.take(&previous.to_bytes()).len(), 1);
+        assert_eq!(waiting.bytes, weight);
+    }
+}

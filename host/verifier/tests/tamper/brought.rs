@@ -163,6 +163,22 @@ fn whoever_says_that_nothing_was_recorded_after_something_was_contradicts_classi
 }
 
 #[test]
+fn the_client_context_of_a_session_is_not_looked_for_in_the_request() {
+    let world = World::full();
+    let export = Export::of(&world);
+    let session = r#"{"clientInfo":{"name":"of the session"}}"#;
+    let mut all = values(&export.lines);
+    for entry in all.iter_mut().filter(|e| e["client_digest"].is_string()) {
+        entry["client"] = session.into();
+        let digest = countersign_canon::preimage::client_context(session.as_bytes());
+        entry["client_digest"] = digest.as_str().into();
+    }
+    let mut table = Table::new("session");
+    let report = table.check("nothing", &rewrite(&export, all), &world.inputs());
+    assert_eq!(report.status(Claim::Admission), Status::Verified);
+}
+
+#[test]
 fn a_call_that_went_by_a_catalog_nobody_approved_is_attributed_to_nothing() {
     let world = World::full();
     let export = Export::of(&world);

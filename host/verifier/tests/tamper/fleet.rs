@@ -61,6 +61,26 @@ fn a_denial_at_one_replica_says_nothing_of_what_another_one_reserves() {
 }
 
 #[test]
+fn a_denial_of_what_its_own_replica_reserved_before_contradicts_classification_in_every_log() {
+    let mut table = Table::new("fleet-forgets");
+    for (log, id) in [("log.example/1", "f-1"), ("log.example/2", "f-2")] {
+        let mut world = World::new();
+        world.admit(Asked::transfer("f-1", "1"), Classification::Fresh);
+        world.at("log.example/2");
+        world.admit(Asked::transfer("f-2", "2"), Classification::Fresh);
+        world.at(log);
+        world.deny(Asked {
+            tool: "wipe",
+            class: "destructive",
+            ..Asked::transfer(id, "1")
+        });
+        let row = "signed: call fresh what the same replica reserved";
+        let report = table.check(row, &Export::of(&world), &world.inputs());
+        assert_eq!(report.status(Claim::Classification), Status::Contradicted);
+    }
+}
+
+#[test]
 fn a_replica_that_is_left_out_is_missed_where_its_executions_go_on_elsewhere() {
     let world = World::fleet();
     let whole = Export::of(&world);
