@@ -12,7 +12,7 @@ const HELP: &str = "\
 Faults of the real gateway, before, within and after each boundary
 
 Usage: cargo xtask crash [--only matrix|sequences|fleet] [--store sqlite|postgres|both]
-                         [--cells NAME] [--seed N] [--sequences N] [--jobs N]
+                         [--cells NAME | --until NAME] [--seed N] [--sequences N] [--jobs N]
 
   --seed N       the first seed of the sequences [default: the time]
   --sequences N  how many sequences; of both stores' a fifth on PostgreSQL [default: 2000]
@@ -20,6 +20,7 @@ Usage: cargo xtask crash [--only matrix|sequences|fleet] [--store sqlite|postgre
   --only PART    only the matrix, the sequences, or the fleet
   --seconds N    how long the fleet runs [default: 120]
   --cells NAME   of the matrix only one boundary, or only one fault
+  --until NAME   the same, and no more of them once one has failed
   --jobs N       worlds at a time [default: 3]";
 
 struct Arguments {
@@ -28,7 +29,7 @@ struct Arguments {
     stores: Vec<Store>,
     jobs: usize,
     only: Option<String>,
-    cells: String,
+    extent: Extent,
     seconds: u64,
 }
 
@@ -39,7 +40,7 @@ fn arguments() -> Option<Arguments> {
         stores: Store::ALL.to_vec(),
         jobs: 3,
         only: None,
-        cells: String::new(),
+        extent: Extent::Whole,
         seconds: 120,
     };
     let mut arguments = std::env::args().skip(1);
@@ -49,7 +50,8 @@ fn arguments() -> Option<Arguments> {
             "--seed" => read.seed = value.parse().ok()?,
             "--sequences" => read.sequences = value.parse().ok()?,
             "--seconds" => read.seconds = value.parse().ok()?,
-            "--cells" => read.cells = value,
+            "--cells" => read.extent = Extent::Only(value),
+            "--until" => read.extent = Extent::Until(value),
             "--jobs" => read.jobs = value.parse().ok()?,
             "--only" if ["matrix", "sequences", "fleet"].contains(&&*value) => {
                 read.only = Some(value);
@@ -88,17 +90,12 @@ async fn main() -> ExitCode {
 async fn whole_matrix(store: Store, arguments: &Arguments) -> bool {
     println!("\n== {}: the matrix", store.name());
     let told = |done, all| tell("cells", done as u64, all as u64);
-    let extent = if arguments.cells.is_empty() {
-        Extent::Whole
-    } else {
-        Extent::Only(arguments.cells.clone())
-    };
-    let matrix = matrix(store, &extent, arguments.jobs, told).await;
+    let matrix = matrix(store, &arguments.extent, arguments.jobs, told).await;
     eprintln!();
     print!("{}", matrix.table(store));
     let (covered, failed) = (matrix.covered.len(), matrix.failed.len());
     let mut empty = matrix.empty(store).len();
-    if !matches!(extent, Extent::Whole) {
+    if !matches!(arguments.extent, Extent::Whole) {
         empty = 0;
     }
     println!("{covered} cells covered, {failed} failed, {empty} empty");

@@ -47,6 +47,8 @@ pub enum Extent {
     Whole,
     /// Those of one boundary, or of one fault.
     Only(String),
+    /// The same, and none any more once one has failed.
+    Until(String),
     /// One for each boundary and one for each fault, at least.
     Some,
 }
@@ -55,7 +57,9 @@ impl Extent {
     fn choose(&self, cells: &mut Vec<Cell>) {
         match self {
             Self::Whole => {}
-            Self::Only(name) => cells.retain(|cell| cell.boundary == name || cell.fault == name),
+            Self::Only(name) | Self::Until(name) => {
+                cells.retain(|cell| cell.boundary == name || cell.fault == name);
+            }
             Self::Some => {
                 let (mut boundaries, mut faults) = (BTreeSet::new(), BTreeSet::new());
                 cells.retain(|cell| {
@@ -95,6 +99,7 @@ pub async fn matrix(
     let queue = Arc::new(Mutex::new(due));
     let matrix = Arc::new(Mutex::new(Matrix::default()));
     let progress = Arc::new(progress);
+    let until_failed = matches!(extent, Extent::Until(_));
     let mut tasks = JoinSet::new();
     for _ in 0..jobs.max(1) {
         let (queue, matrix) = (Arc::clone(&queue), Arc::clone(&matrix));
@@ -104,7 +109,10 @@ pub async fn matrix(
                 // A world ends with the first cell that fails, by a panic too.
                 let (queue, matrix) = (Arc::clone(&queue), Arc::clone(&matrix));
                 let progress = Arc::clone(&progress);
-                let world = async move { some(store, &queue, &matrix, all, &*progress).await };
+                let world = async move {
+                    let more = some(store, &queue, &matrix, all, until_failed, &*progress).await;
+                    more && (!until_failed || matrix.lock().unwrap().failed.is_empty())
+                };
                 match tokio::spawn(world).await {
                     Ok(true) => {}
                     Ok(false) => return,
@@ -126,6 +134,7 @@ async fn some(
     queue: &Mutex<VecDeque<Due>>,
     matrix: &Mutex<Matrix>,
     all: usize,
+    until_failed: bool,
     progress: &(dyn Fn(usize, usize) + Send + Sync),
 ) -> bool {
     let next = || queue.lock().unwrap().pop_front();
@@ -140,7 +149,14 @@ async fn some(
             && tried < tries(store)
         {
             eprintln!("{place:?} is tried again: {why}");
-            queue.lock().unwrap().push_back((cell, tried + 1));
+            let again = (cell, tried + 1);
+            let mut queue = queue.lock().unwrap();
+            if until_failed {
+                // What may end the run comes first.
+                queue.push_front(again);
+            } else {
+                queue.push_back(again);
+            }
             return true;
         }
         let count = {

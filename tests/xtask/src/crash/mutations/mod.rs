@@ -168,7 +168,7 @@ impl Workbench {
         let mut command = chore::command(binaries.join("crash"), [""; 0]);
         command
             .env("COUNTERSIGN_BINARIES", binaries)
-            .args(["--only", "matrix", "--store", store, "--cells", cells]);
+            .args(["--only", "matrix", "--store", store, "--until", cells]);
         command
     }
 
