@@ -1,18 +1,12 @@
-//! The texts of a request that policies compare first.
+//! The texts of a request that a policy can compare with a literal.
 //!
-//! A policy that begins by comparing a text with literals says nothing of a
-//! request in which that text is another: it is false before anything in it
-//! could fail. What it begins with is read here, once, at load; which policies
-//! are evaluated for a request is decided in `index`.
+//! How each is written in Cedar, what it is in a request, and what surely has a
+//! value where it is there. What policies require of them is in `requirement`.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use cedar_policy::pst::{
-    BinaryOp, Clause, EntityOrSlot, Expr, Literal, PrincipalConstraint, ResourceConstraint,
-    Template, UnaryOp, Var,
-};
+use cedar_policy::pst::{BinaryOp, Expr, Literal, UnaryOp, Var};
 use countersign_canon::Value;
 use countersign_catalog::Shape;
 
@@ -56,18 +50,9 @@ pub(crate) enum Text {
     Authority,
 }
 
-/// What must be so of a request for a policy to apply to it; evaluated first,
-/// and without fail wherever the request has the fact.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Test {
-    pub(crate) fact: Fact,
-    /// It must be one of these.
-    pub(crate) values: BTreeSet<Box<str>>,
-}
-
 impl Fact {
     /// The fact that an expression reads.
-    fn of(expression: &Expr) -> Option<Self> {
+    pub(crate) fn of(expression: &Expr) -> Option<Self> {
         let Expr::GetAttr { expr, attr } = expression else {
             return match expression {
                 Expr::Var(Var::Principal) => Some(Self::Agent),
@@ -116,7 +101,7 @@ impl Fact {
 
     /// The text of a literal that it is compared with. An entity of another type
     /// is never equal, whatever its id.
-    fn literal(&self, expression: &Expr) -> Option<Box<str>> {
+    pub(crate) fn literal(&self, expression: &Expr) -> Option<Box<str>> {
         let Expr::Literal(literal) = expression else {
             return None;
         };
@@ -139,7 +124,7 @@ impl Fact {
     /// Whether an expression has a boolean value in every request that has this
     /// fact, so that whatever is evaluated after it is reached or does not
     /// matter.
-    fn makes_safe(&self, expression: &Expr) -> bool {
+    pub(crate) fn makes_safe(&self, expression: &Expr) -> bool {
         match expression {
             Expr::Literal(Literal::Bool(_)) => true,
             Expr::UnaryOp {
@@ -210,102 +195,6 @@ impl Text {
     }
 }
 
-impl Test {
-    /// What a policy tests first; none where it begins otherwise.
-    pub(crate) fn of(policy: &Template) -> Option<Self> {
-        if let PrincipalConstraint::Eq(EntityOrSlot::Entity(uid)) = &policy.principal {
-            return Self::equal(Fact::Agent, uid);
-        }
-        let mut before = Vec::new();
-        let conditions = policy.clauses().iter().find_map(|clause| match clause {
-            Clause::When(expression) => Self::within(expression, true, &mut before),
-            Clause::Unless(expression) => Self::within(expression, false, &mut before),
-        });
-        conditions.or_else(|| match &policy.resource {
-            ResourceConstraint::Eq(EntityOrSlot::Entity(uid)) => Self::equal(Fact::Server, uid),
-            _ => None,
-        })
-    }
-
-    fn equal(fact: Fact, uid: &cedar_policy::pst::EntityUID) -> Option<Self> {
-        let literal = fact.literal(&Expr::Literal(Literal::EntityUID(uid.clone())))?;
-        Some(Self {
-            fact,
-            values: BTreeSet::from([literal]),
-        })
-    }
-
-    /// What must be so for an expression to be true (or false, where it is not
-    /// `positive`); `before` holds what is evaluated earlier.
-    fn within<'e>(
-        expression: &'e Expr,
-        positive: bool,
-        before: &mut Vec<&'e Expr>,
-    ) -> Option<Self> {
-        match (expression, positive) {
-            (
-                Expr::UnaryOp {
-                    op: UnaryOp::Not,
-                    expr,
-                },
-                _,
-            ) => return Self::within(expr, !positive, before),
-            (
-                Expr::BinaryOp {
-                    op: BinaryOp::And,
-                    left,
-                    right,
-                },
-                true,
-            )
-            | (
-                Expr::BinaryOp {
-                    op: BinaryOp::Or,
-                    left,
-                    right,
-                },
-                false,
-            ) => {
-                return Self::within(left, positive, before)
-                    .or_else(|| Self::within(right, positive, before));
-            }
-            _ => {}
-        }
-        let test = Self::compared(expression, positive)
-            .filter(|test| before.iter().all(|earlier| test.fact.makes_safe(earlier)));
-        before.push(expression);
-        test
-    }
-
-    fn compared(expression: &Expr, positive: bool) -> Option<Self> {
-        let Expr::BinaryOp { op, left, right } = expression else {
-            return None;
-        };
-        match (op, positive) {
-            (BinaryOp::Eq, true) | (BinaryOp::NotEq, false) => {
-                let sides = [(left, right), (right, left)];
-                sides.into_iter().find_map(|(fact, literal)| {
-                    let fact = Fact::of(fact)?;
-                    let literal = fact.literal(literal)?;
-                    Some(Self {
-                        fact,
-                        values: BTreeSet::from([literal]),
-                    })
-                })
-            }
-            (BinaryOp::Contains, true) => {
-                let (Expr::Set(items), Some(fact)) = (left.as_ref(), Fact::of(right)) else {
-                    return None;
-                };
-                let values = items.iter().map(|item| fact.literal(item));
-                let values = values.collect::<Option<BTreeSet<_>>>()?;
-                Some(Self { fact, values })
-            }
-            _ => None,
-        }
-    }
-}
-
 /// The key of `context.at.getTag(KEY)`.
 fn tag_at(expression: &Expr) -> Option<Key> {
     let Expr::BinaryOp {
@@ -341,130 +230,5 @@ fn argument<'r>(request: &'r Request<'_>, path: &[Box<str>]) -> Option<&'r str> 
     match value.value() {
         Value::Text(text) => Some(text),
         _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::policy::Policy;
-    use crate::{File, statements};
-
-    fn test_of(text: &str) -> Option<(Fact, Vec<String>)> {
-        let file = File {
-            name: "a.cedar".into(),
-            text: text.into(),
-        };
-        let statement = statements::split(text).into_iter().next().unwrap();
-        let test = Policy::read(&file, 1, statement).unwrap().test?;
-        let values = test.values.into_iter().map(String::from);
-        Some((test.fact, values.collect()))
-    }
-
-    fn args(path: &[&str]) -> Fact {
-        Fact::Args(path.iter().map(|name| Box::from(*name)).collect())
-    }
-
-    #[test]
-    fn a_policy_tests_the_text_that_it_compares_before_anything_can_fail() {
-        let subject = Fact::Principal(Part::Subject);
-        let id = Fact::Context(Text::ExecutionId);
-        let to = Fact::At(Key::new("/arguments/to").unwrap());
-        for (condition, fact, values) in [
-            ("principal.subject == \"a\"", &subject, &["a"] as &[&str]),
-            ("\"a\" == principal.subject", &subject, &["a"]),
-            ("!(principal.subject != \"a\")", &subject, &["a"]),
-            (
-                "[\"b\", \"a\"].contains(principal.subject)",
-                &subject,
-                &["a", "b"],
-            ),
-            (
-                "principal == Agent::\"token//a\"",
-                &Fact::Agent,
-                &["token//a"],
-            ),
-            ("resource == Server::\"a\"", &Fact::Server, &["a"]),
-            (
-                "principal.subject == \"a\" && context.args.n > 1",
-                &subject,
-                &["a"],
-            ),
-            (
-                "!(principal.subject != \"a\" || context.args.n > 1)",
-                &subject,
-                &["a"],
-            ),
-            (
-                "context has execution_id && context.execution_id == \"a\"",
-                &id,
-                &["a"],
-            ),
-            ("context.execution_id == \"a\"", &id, &["a"]),
-            (
-                "principal.method != \"a\" && context.execution_id == \"a\"",
-                &id,
-                &["a"],
-            ),
-            ("context.args.a.b == \"x\"", &args(&["a", "b"]), &["x"]),
-            (
-                "context has args && context.args has a && context.args.a has b && context.args.a.b == \"x\"",
-                &args(&["a", "b"]),
-                &["x"],
-            ),
-            (
-                "context.at.hasTag(\"/arguments/to\") && context.at.getTag(\"/arguments/to\") has text \
-                 && context.at.getTag(\"/arguments/to\").text == \"x\"",
-                &to,
-                &["x"],
-            ),
-        ] {
-            let expected = Some((
-                fact.clone(),
-                values.iter().map(ToString::to_string).collect(),
-            ));
-            let text = format!("permit (principal, action, resource) when {{ {condition} }};");
-            assert_eq!(test_of(&text), expected, "{condition}");
-            let text = format!("forbid (principal, action, resource) unless {{ !({condition}) }};");
-            assert_eq!(test_of(&text), expected, "{condition}");
-        }
-        let scope = "permit (principal == Agent::\"token//a\", action, resource == Server::\"s\");";
-        assert_eq!(
-            test_of(scope),
-            Some((Fact::Agent, vec!["token//a".to_owned()]))
-        );
-        let resource = "permit (principal, action, resource == Server::\"s\");";
-        assert_eq!(
-            test_of(resource),
-            Some((Fact::Server, vec!["s".to_owned()]))
-        );
-    }
-
-    #[test]
-    fn a_policy_that_may_apply_to_another_text_or_fail_before_tests_none() {
-        for condition in [
-            "true",
-            "principal.subject != \"a\"",
-            "principal.subject == \"a\" || principal.subject == \"b\"",
-            "!(principal.subject == \"a\")",
-            "!(principal.subject == \"a\" && context.args.n > 1)",
-            "if principal.subject == \"a\" then true else false",
-            "principal.subject like \"a*\"",
-            "principal.subject == principal.issuer",
-            "context.args.n > 1 && principal.subject == \"a\"",
-            "context.execution_id == context.workflow_id && principal.subject == \"a\"",
-            "context.args has a && principal.subject == \"a\"",
-            "context.args.a has b && context.args.x == \"a\"",
-            "context.args.a has b && context.args.a == \"a\"",
-            "context.at.getTag(\"/arguments/a\") has text && context.at.getTag(\"/arguments/b\").text == \"a\"",
-            "context.client.getTag(\"/a\").text == \"a\"",
-            "context.at.getTag(\"/a\").kind == \"a\"",
-            "context.args == { a: \"a\" }",
-            "context.args.a == 1",
-            "[context.args.a, \"b\"].contains(principal.subject)",
-        ] {
-            let text = format!("permit (principal, action, resource) when {{ {condition} }};");
-            assert_eq!(test_of(&text), None, "{condition}");
-        }
     }
 }

@@ -12,6 +12,10 @@
 
 #![forbid(unsafe_code)]
 
+// The tests within share the calls of those outside.
+#[cfg(test)]
+extern crate self as countersign_policy;
+
 mod bundle;
 mod check;
 mod decision;
@@ -26,6 +30,7 @@ mod policy;
 mod problem;
 mod reads;
 mod request;
+mod requirement;
 mod schema;
 mod set;
 mod slices;

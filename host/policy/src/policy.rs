@@ -3,14 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use cedar_policy::pst::{self, Clause, Template};
+use cedar_policy::pst::{self, Template};
 use cedar_policy::{ActionConstraint, Effect, EntityUid, Policy as Cedar};
 use miette::Diagnostic;
 
-use crate::facts::Test;
 use crate::keys::Key;
 use crate::names::{self, ActionName};
 use crate::reads::Reads;
+use crate::requirement::Requirement;
 use crate::statements::Statement;
 use crate::{Class, File, PolicyId, Problem, ProblemCode, RefusalCode, Tool, expression, guard};
 
@@ -25,8 +25,8 @@ pub(crate) struct Policy {
     pub(crate) origin: Origin,
     pub(crate) code: Option<RefusalCode>,
     pub(crate) mentions: Mentions,
-    /// What it tests first.
-    pub(crate) test: Option<Test>,
+    /// What it requires first.
+    pub(crate) requires: Option<Requirement>,
     action: ActionConstraint,
 }
 
@@ -135,7 +135,7 @@ impl Policy {
                 origin,
                 code,
                 mentions,
-                test: Test::of(&template),
+                requires: Requirement::of(&template),
             }),
             _ => Err(problems),
         }
@@ -268,18 +268,14 @@ fn mentions(
             ));
         }
     }
-    let Ok(expressions) = expression::all(template) else {
+    let (Ok(expressions), Ok(arguments)) = (expression::all(template), Reads::of(template)) else {
         problems.push(origin.problem(
             ProblemCode::Syntax,
             "this policy holds an expression that this version does not know",
         ));
         return mentions;
     };
-    for clause in template.clauses() {
-        let (Clause::When(expression) | Clause::Unless(expression)) = clause;
-        // Every kind is known: the expressions were found.
-        drop(mentions.arguments.note(expression));
-    }
+    mentions.arguments = arguments;
     for expression in expressions {
         mentions.client |= expression::reads(expression, "client");
         mentions.continuation |= expression::reads(expression, "continuation");

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use cedar_policy::pst::{Expr, Var};
+use cedar_policy::pst::{Clause, Expr, Template, Var};
 
 use crate::expression::{self, UnknownKind};
 
@@ -47,11 +47,20 @@ impl Reads {
         }
     }
 
-    /// What an expression reads of `context.args`.
+    /// What the conditions of a policy read of `context.args`.
     ///
     /// # Errors
-    /// Where a kind is not known here.
-    pub(crate) fn note(&mut self, expression: &Arc<Expr>) -> Result<(), UnknownKind> {
+    /// Where an expression is of a kind that is not known here.
+    pub(crate) fn of(policy: &Template) -> Result<Self, UnknownKind> {
+        let mut reads = Self::default();
+        for clause in policy.clauses() {
+            let (Clause::When(expression) | Clause::Unless(expression)) = clause;
+            reads.note(expression)?;
+        }
+        Ok(reads)
+    }
+
+    fn note(&mut self, expression: &Arc<Expr>) -> Result<(), UnknownKind> {
         let mut open = vec![expression];
         while let Some(expression) = open.pop() {
             match expression.as_ref() {

@@ -4,7 +4,7 @@
 //! nearly all of them are about another one: they are found by that text
 //! instead of being evaluated. Cedar still decides, with a set of those that are
 //! left; what is left out would have been false, and could not have failed
-//! (`facts`).
+//! (`requirement`).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -29,7 +29,7 @@ pub(crate) struct Part {
     pub(crate) arguments: Reads,
 }
 
-/// Every policy of a slice, by what it tests first. It names them by their
+/// Every policy of a slice, by what it requires first. It names them by their
 /// places in the set that it was made for.
 #[derive(Debug)]
 pub(crate) struct Index {
@@ -41,7 +41,7 @@ pub(crate) struct Index {
     kept: RwLock<Kept>,
 }
 
-/// A fact that some of the policies test.
+/// A fact of which some of the policies require something.
 #[derive(Debug)]
 struct Question {
     fact: Fact,
@@ -98,18 +98,18 @@ impl Index {
             if !belongs(policy) {
                 continue;
             }
-            let Some(test) = &policy.test else {
+            let Some(required) = &policy.requires else {
                 always.push(place);
                 continue;
             };
-            let question = questions.entry(&test.fact).or_insert_with(|| Question {
-                fact: test.fact.clone(),
+            let question = questions.entry(&required.fact).or_insert_with(|| Question {
+                fact: required.fact.clone(),
                 askers: Vec::new(),
                 values: BTreeMap::new(),
                 sets: Vec::new(),
             });
             question.askers.push(place);
-            for value in &test.values {
+            for value in &required.values {
                 question.ask(value, place);
             }
         }

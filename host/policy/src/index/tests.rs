@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use countersign_canon::{Document, Limits, Node, Value, View};
 use countersign_catalog::Shape;
 
 use super::*;
-use crate::{Agent, Bundle, Class, Identity, PolicySet as Set, Reason, Tool};
+use crate::{PolicySet as Set, Reason};
+use support::{Call, Random, bundle};
+
+#[path = "../../tests/support/mod.rs"]
+mod support;
 
 const SCHEMA: &[u8] = br#"{"type":"object","required":["to"],"properties":{
     "to":{"type":"string"},"note":{"type":"string"},"n":{"type":"integer"},
@@ -45,23 +48,10 @@ const CONDITIONS: [&str; 27] = [
      && context.at.getTag(\"/arguments/note\").text == \"n\"",
 ];
 
-struct Random(u64);
-
 impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % u64::try_from(bound).unwrap()).unwrap()
-    }
-
-    fn of<'a>(&mut self, choices: &[&'a str]) -> &'a str {
-        choices[self.below(choices.len())]
-    }
-
     fn condition(&mut self, depth: usize) -> String {
         if depth == 0 || self.below(3) == 0 {
-            return format!("({})", self.of(&CONDITIONS));
+            return format!("({})", self.pick(&CONDITIONS));
         }
         let (one, two) = (self.condition(depth - 1), self.condition(depth - 1));
         match self.below(5) {
@@ -75,109 +65,64 @@ impl Random {
     fn policy(&mut self) -> String {
         format!(
             "{} ({}, action, {}) {} {{ {} }};\n",
-            self.of(&["permit", "forbid"]),
-            self.of(&[
+            self.pick(&["permit", "forbid"]),
+            self.pick(&[
                 "principal",
                 "principal",
                 "principal == Agent::\"token//ci\""
             ]),
-            self.of(&["resource", "resource", "resource == Server::\"a\""]),
-            self.of(&["when", "unless"]),
+            self.pick(&["resource", "resource", "resource == Server::\"a\""]),
+            self.pick(&["when", "unless"]),
             self.condition(2),
         )
     }
 }
 
-fn view(arguments: &str) -> View {
-    let action = format!("{{\"arguments\":{arguments},\"method\":\"tools/call\",\"name\":\"x\"}}");
-    let document = Document::read(action.as_bytes(), Limits::STANDARD).unwrap();
-    let mut nodes = Vec::new();
-    let mut open = vec![document.root()];
-    while let Some(item) = open.pop() {
-        let count = u32::try_from(item.count()).unwrap();
-        let value = match (item.text(), item.integer()) {
-            (Some(text), _) => Value::Text(text.into_owned()),
-            (None, Some(number)) => Value::Integer(number),
-            (None, None) if item.kind() == countersign_canon::document::Kind::Array => {
-                Value::Array(count)
-            }
-            (None, None) => Value::Object(count),
-        };
-        nodes.push(Node {
-            name: item.name().map(str::to_owned),
-            value,
-        });
-        let children: Vec<_> = item.children().collect();
-        open.extend(children.into_iter().rev());
-    }
-    View::new(nodes).unwrap()
-}
-
 fn set(text: &str) -> Set {
     // Policies that fail in some request are refused by strict validation.
-    Set::recorded(Bundle::of([("a.cedar".to_owned(), text.to_owned())]).unwrap()).unwrap()
+    Set::recorded(bundle(text)).unwrap()
 }
 
-fn request<'a>(
-    subject: &'a str,
-    server: &'a str,
-    execution_id: Option<&'a str>,
-    view: &'a View,
-    shape: Option<&'a Shape>,
-) -> Request<'a> {
-    Request {
-        agent: Agent {
-            method: "token",
-            issuer: "",
-            subject,
-        },
-        identity: Identity::default(),
-        tool: Tool {
-            server,
-            name: "x",
-            class: Class::ReadOnly,
-        },
-        view,
-        shape,
-        execution_id,
-        workflow_id: None,
-        client: b"{}",
-        continuation: None,
-        revision: "2025-11-25",
+fn call(subject: &str, server: &str, execution_id: Option<&str>, arguments: &str) -> Call {
+    Call {
+        agent: ["token", "", subject].map(str::to_owned),
+        server: server.to_owned(),
+        execution_id: execution_id.map(str::to_owned),
+        ..Call::of(arguments)
     }
 }
 
 #[test]
 fn leaving_out_policies_and_arguments_changes_no_decision() {
     let shape = Shape::of_schema(SCHEMA);
-    let views = [
+    let mut requests = Vec::new();
+    for arguments in [
         r#"{"to":"x"}"#,
         r#"{"deep":{"a":"y","b":"q"},"note":"n","tags":["s","t"],"to":"z"}"#,
         r#"{"deep":{"b":"y"},"n":5,"note":"m","to":"x"}"#,
         r#"{"n":0,"tags":[],"to":"x/y"}"#,
-    ]
-    .map(view);
+    ] {
+        for (subject, execution_id) in [("ci", None), ("ci", Some("e")), ("dev", Some("f"))] {
+            for (server, typed) in [("a", true), ("b", true), ("b", false)] {
+                requests.push((call(subject, server, execution_id, arguments), typed));
+            }
+        }
+    }
     let mut random = Random(0x5eed);
     let mut reasons = BTreeMap::new();
     let (mut evaluated, mut all) = (0, 0);
     for _ in 0..100 {
         let text: String = (0..7).map(|_| random.policy()).collect();
         let set = set(&text);
-        for view in &views {
-            for (subject, execution_id) in [("ci", None), ("ci", Some("e")), ("dev", Some("f"))] {
-                for (server, shape) in [("a", shape.as_ref()), ("b", shape.as_ref()), ("b", None)] {
-                    let request = request(subject, server, execution_id, view, shape);
-                    let decision = set.decide(&request);
-                    assert_eq!(
-                        decision,
-                        set.decide_with_all(&request),
-                        "{text}\n{request:?}"
-                    );
-                    *reasons.entry(decision.reason()).or_insert(0) += 1;
-                    evaluated += set.evaluated(&request);
-                    all += 7;
-                }
-            }
+        for (call, typed) in &requests {
+            let mut request = call.request();
+            request.shape = shape.as_ref().filter(|_| *typed);
+            let decision = set.decide(&request);
+            let expected = set.decide_with_all(&request);
+            assert_eq!(decision, expected, "{text}\n{request:?}");
+            *reasons.entry(decision.reason()).or_insert(0) += 1;
+            evaluated += set.evaluated(&request);
+            all += 7;
         }
     }
     // What is compared is worth comparing.
@@ -211,13 +156,11 @@ fn a_rule_about_another_text_is_not_evaluated() {
         // Without the fact, all that ask for it.
         ("ci", "x", None, 51),
     ] {
-        let view = view(&format!("{{\"n\":4,\"to\":\"{to}\"}}"));
-        let request = request(subject, "a", execution_id, &view, shape.as_ref());
-        assert_eq!(
-            set.evaluated(&request),
-            evaluated,
-            "{subject} {to} {execution_id:?}"
-        );
+        let arguments = format!("{{\"n\":4,\"to\":\"{to}\"}}");
+        let call = call(subject, "a", execution_id, &arguments);
+        let mut request = call.request();
+        request.shape = shape.as_ref();
+        assert_eq!(set.evaluated(&request), evaluated, "{request:?}");
         assert_eq!(set.decide(&request), set.decide_with_all(&request));
     }
 }
@@ -230,14 +173,15 @@ fn sets_are_kept_up_to_a_bound_and_beyond_it_all_policies_decide() {
             "forbid (principal, action, resource) when {{ context.revision == \"r{number}\" }};\n"
         ));
     }
-    let (set, view) = (set(&text), view("{}"));
+    let set = set(&text);
     let mut evaluated = Vec::new();
     for number in 0..100 {
-        let revision = format!("r{number}");
-        let mut request = request("ci", "a", None, &view, None);
-        request.revision = &revision;
-        evaluated.push(set.evaluated(&request));
-        assert_eq!(set.decide(&request).reason(), Reason::Forbidden);
+        let call = Call {
+            revision: format!("r{number}"),
+            ..Call::of("{}")
+        };
+        evaluated.push(set.evaluated(&call.request()));
+        assert_eq!(call.decide(&set).reason(), Reason::Forbidden);
     }
     let kept = MOST_KEPT / 502;
     assert!(evaluated[..kept].iter().all(|count| *count == 501));
