@@ -4,13 +4,13 @@
 //! whichever log, so a fork, a second reservation or a missing link shows. What
 //! is kept of an execution does not grow with what its entries say
 //! ([`crate::facts`]); what waits for an entry that has not come yet is
-//! bounded.
+//! bounded ([`crate::waiting`]).
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 
 use countersign_evidence::bundle::Opened;
-use countersign_evidence::{Draft, Entry, Kind, LogId};
+use countersign_evidence::{Entry, Kind, LogId};
 use hashbrown::HashTable;
 
 use crate::claim::Claim;
@@ -19,11 +19,7 @@ use crate::component::Components;
 use crate::facts::{Key, Raw, Shared};
 use crate::findings::{Findings, Place};
 use crate::state::{Progress, StatedBy};
-
-/// The most bytes of entries that wait for the one before them. A bundle whose
-/// logs are merged by time needs a few; one log after the other, as much as
-/// was moved between replicas.
-const WAITING_BYTES: usize = 64 << 20;
+use crate::waiting::{Waiting, Waits};
 
 /// All executions of a bundle.
 pub(crate) struct Chains<'i> {
@@ -49,22 +45,6 @@ struct Execution {
     /// Where its first entry stands.
     log: u32,
     first: u64,
-}
-
-/// Entries whose predecessor has not been seen yet, by its hash.
-#[derive(Default)]
-struct Waiting {
-    entries: HashMap<Raw, Vec<Waits>>,
-    bytes: usize,
-    /// Some could not be kept.
-    overflowed: bool,
-}
-
-/// One of them.
-struct Waits {
-    place: Place,
-    entry: Entry,
-    opened: Option<Opened>,
 }
 
 /// How outcomes stand in a bundle.
@@ -321,19 +301,16 @@ impl<'i> Chains<'i> {
     /// Says what holds once all entries are in. `whole` where nothing was
     /// left out, so that every predecessor must be there.
     pub(crate) fn finish(self, whole: bool, findings: &mut Findings) -> Tally {
-        if self.waiting.overflowed {
+        if self.waiting.overflowed() {
             for claim in [Claim::Ordering, Claim::Classification] {
                 findings.leave_open(claim, None, || {
                     "more entries wait for one before them than are kept".to_owned()
                 });
             }
         }
-        let waiting = self.waiting.entries.into_values().flatten();
-        let mut places: Vec<Place> = waiting.map(|waits| waits.place).collect();
-        // A report names the first of many, the same one each time.
-        places.sort_unstable();
-        for place in places {
-            if whole && !self.waiting.overflowed {
+        let kept_all = !self.waiting.overflowed();
+        for place in self.waiting.into_places() {
+            if whole && kept_all {
                 fork(&place, findings);
             } else {
                 for claim in [Claim::Ordering, Claim::Classification] {
@@ -368,39 +345,6 @@ impl<'i> Chains<'i> {
     }
 }
 
-impl Waiting {
-    fn add(&mut self, entry: &Entry, place: &Place, opened: Option<Opened>) {
-        let Some(link) = entry.link().and_then(|link| link.execution_previous) else {
-            return;
-        };
-        // A draft weighs some kilobytes besides its texts.
-        let bytes = size_of::<Draft>() + entry.bytes().len() * 2;
-        if self.bytes.saturating_add(bytes) > WAITING_BYTES {
-            self.overflowed = true;
-            return;
-        }
-        self.bytes = self.bytes.saturating_add(bytes);
-        let waiting = self.entries.entry(link.to_bytes()).or_default();
-        waiting.push(Waits {
-            place: place.clone(),
-            entry: entry.clone(),
-            opened,
-        });
-    }
-
-    fn take(&mut self, hash: &Raw) -> Vec<Waits> {
-        if self.entries.is_empty() {
-            return Vec::new();
-        }
-        let taken = self.entries.remove(hash).unwrap_or_default();
-        for Waits { entry, .. } in &taken {
-            let bytes = size_of::<Draft>() + entry.bytes().len() * 2;
-            self.bytes = self.bytes.saturating_sub(bytes);
-        }
-        taken
-    }
-}
-
 fn key_of(executions: &[Execution], index: u32) -> Option<&Key> {
     executions.get(index as usize)?.key.as_ref()
 }
@@ -409,50 +353,4 @@ fn fork(place: &Place, findings: &mut Findings) {
     findings.contradict(Claim::Ordering, Some(place), || {
         "it does not follow the last entry of its execution".to_owned()
     });
-}
-
-#[cfg(test)]
-mod tests {
-    use countersign_canon::Digest;
-    use countersign_evidence::{Head, Link, Time};
-
-    use super::*;
-
-    #[test]
-    fn what_waits_weighs_its_text_twice_and_weighs_nothing_once_it_is_taken() {
-        let mut head = Head::new(LogId::new("log.example/1").unwrap());
-        let previous = Digest::of(&[b"not seen"]);
-        let mut draft = Draft::new(Kind::Refusal, Time::from_micros(0));
-        draft.client = Some("x".repeat(100_000));
-        let link = Link {
-            execution_seq: 1,
-            execution_previous: Some(previous),
-        };
-        let entry = head.append(draft.clone(), Some(link));
-        let elsewhere = Link {
-            execution_previous: Some(Digest::of(&[b"not seen either"])),
-            ..link
-        };
-        let other = head.append(draft, Some(elsewhere));
-        let place = Place::of(&entry);
-        let text = entry.bytes().len() * 2;
-        let kept = WAITING_BYTES / (text + 16_384)..=WAITING_BYTES / text;
-        let mut waiting = Waiting::default();
-        for _ in 0..2 {
-            waiting.overflowed = false;
-            for _ in 0..1_000 {
-                waiting.add(&entry, &place, None);
-            }
-            assert!(waiting.overflowed);
-            let taken = waiting.take(&previous.to_bytes());
-            assert!(kept.contains(&taken.len()), "{} of {kept:?}", taken.len());
-            assert_eq!(waiting.bytes, 0);
-        }
-        // What waits for another entry weighs on.
-        waiting.add(&other, &place, None);
-        let weight = waiting.bytes;
-        waiting.add(&entry, &place, None);
-        assert_eq!(waiting.take(&previous.to_bytes()).len(), 1);
-        assert_eq!(waiting.bytes, weight);
-    }
 }

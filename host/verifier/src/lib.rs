@@ -32,6 +32,7 @@ mod render;
 mod report;
 mod state;
 mod verify;
+mod waiting;
 
 pub use claim::{Claim, Level, Status, UnknownClaim};
 pub use component::{Classifier, Component, Components, Meaning, Native};
