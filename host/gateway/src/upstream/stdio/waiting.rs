@@ -13,11 +13,11 @@ use crate::delivery::Line;
 /// Lines that wait for one request: progress, and then the answer.
 const MOST_LINES: usize = 256;
 
-/// The requests that are open at one process.
-/// Requests that are given up and not answered, at most, of which the sessions are
-/// known.
+/// Of how many requests that were given up and not answered the sessions are
+/// remembered.
 const MOST_GIVEN_UP: usize = 1_024;
 
+/// The requests that are open at one process.
 #[derive(Default)]
 pub(super) struct Desk {
     open: Mutex<HashMap<u64, Waiter>>,
