@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use countersign_canon::{Classification, Outcome};
 use countersign_evidence::{Entry, Kind, RoundSays};
@@ -137,9 +136,9 @@ pub fn a_state_that_is_issued_in_the_same_commit_is_known_to_its_agent_alone(kep
     let ledger = fixture.open();
     let token = reserve(&ledger, &call("c1", None));
     hold.set(true);
-    // The writer takes this, and everything else waits for it.
+    // The writer takes this, and everything else waits together.
     let first = ledger.checkpoint();
-    std::thread::sleep(Duration::from_millis(200));
+    hold.until_it_stands();
     let settled = ledger.settle(token, asked(Some("s1"), "who?"));
     let pending = [
         ("c2", "bob", "s1"),
@@ -170,11 +169,17 @@ pub fn a_state_that_is_issued_in_the_same_commit_is_known_to_its_agent_alone(kep
     let groups: HashSet<_> = log
         .iter()
         .map(Entry::said)
-        .filter(|said| said.kind != Kind::Terminal && said.call_id != Some("c1".parse().unwrap()))
-        .filter(|said| said.call_id.is_some())
+        .filter(|said| {
+            let first = said.call_id == Some("c1".parse().unwrap());
+            said.call_id.is_some() && first == (said.kind == Kind::Terminal)
+        })
         .map(|said| said.time)
         .collect();
-    assert_eq!(groups.len(), 1, "they shared a commit");
+    assert_eq!(
+        groups.len(),
+        1,
+        "the question and what met it share a commit"
+    );
 }
 
 pub fn a_task_survives_its_owner_and_ends_in_an_outcome(kept: Kept) {

@@ -38,22 +38,45 @@ impl Probe for Failing {
 /// Holds the writer back, with what it has taken, until it is let go.
 #[derive(Default)]
 pub struct Hold {
-    held: Mutex<bool>,
+    writer: Mutex<Held>,
     changed: Condvar,
+}
+
+#[derive(Default)]
+struct Held {
+    held: bool,
+    /// It stands there.
+    stands: bool,
 }
 
 impl Hold {
     pub fn set(&self, held: bool) {
-        *self.held.lock().unwrap() = held;
+        self.writer.lock().unwrap().held = held;
         self.changed.notify_all();
+    }
+
+    /// Waits until the writer has taken something, and is held back with it.
+    pub fn until_it_stands(&self) {
+        let writer = self.writer.lock().unwrap();
+        drop(
+            self.changed
+                .wait_while(writer, |writer| !writer.stands)
+                .unwrap(),
+        );
     }
 }
 
 impl Probe for Hold {
     fn at(&self, point: Point) -> Result<(), Fault> {
         if point == Point::Taken {
-            let held = self.held.lock().unwrap();
-            drop(self.changed.wait_while(held, |held| *held).unwrap());
+            let mut writer = self.writer.lock().unwrap();
+            writer.stands = true;
+            self.changed.notify_all();
+            let mut writer = self
+                .changed
+                .wait_while(writer, |writer| writer.held)
+                .unwrap();
+            writer.stands = false;
         }
         Ok(())
     }
