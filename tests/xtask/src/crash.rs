@@ -40,6 +40,9 @@ pub(crate) struct Arguments {
     /// Of the matrix only one boundary, or only one fault
     #[arg(long, value_name = "NAME")]
     cells: Option<String>,
+    /// The same, and no more of them once one has failed
+    #[arg(long, value_name = "NAME", conflicts_with = "cells")]
+    until: Option<String>,
     /// How many worlds at a time
     #[arg(long, default_value_t = 3)]
     jobs: u32,
@@ -87,6 +90,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     if let Some(cells) = &arguments.cells {
         command.args(["--cells", cells]);
+    }
+    if let Some(until) = &arguments.until {
+        command.args(["--until", until]);
     }
     if let Some(seed) = arguments.seed {
         command.args(["--seed", &seed.to_string()]);

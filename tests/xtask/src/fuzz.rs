@@ -27,7 +27,8 @@ use crate::{
 /// components and the Python reference of tests/reference, which must agree.
 ///
 /// `--mutants` is the other way round: small changes of the code, one at a time,
-/// each of which a test must see. It needs cargo-mutants.
+/// each of which a test must see. It is done with cargo-mutants, which is installed
+/// under target/tools.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// What is tried; `all` is each in turn but for `messages`

@@ -1,8 +1,9 @@
 //! The foreign tools that some chores need, and what they install with them.
 //!
 //! Each is looked for, never installed system-wide; what is missing is said
-//! with the name of what to install. Packages go under `TARGET/clients`, by
-//! lock files with digests, and are installed again when a lock file changes.
+//! with the name of what to install, but for cargo-mutants, which goes under
+//! `TARGET/tools`. Packages go under `TARGET/clients`, by lock files with digests,
+//! and are installed again when a lock file changes.
 
 use std::{
     fmt::Write as _,
@@ -45,14 +46,25 @@ pub(crate) fn nextest() -> bool {
     answers("cargo", &["nextest", "--version"])
 }
 
-/// cargo-mutants.
-pub(crate) fn mutants() -> Outcome {
-    if answers("cargo", &["mutants", "--version"]) {
-        return Ok(());
+/// The version of cargo-mutants: another one knows other changes, of which none
+/// may be explained yet.
+const MUTANTS: &str = "27.1.0";
+
+/// cargo-mutants, which is installed under `TARGET/tools` where it, or this
+/// version of it, is not there.
+pub(crate) fn mutants() -> Outcome<PathBuf> {
+    let own = workspace::target().join("tools");
+    let program = own.join("bin/cargo-mutants");
+    let wanted = format!("cargo-mutants {MUTANTS}");
+    for found in [PathBuf::from("cargo-mutants"), program.clone()] {
+        if said(&found, &["mutants", "--version"]).is_some_and(|said| said.trim() == wanted) {
+            return Ok(found);
+        }
     }
-    Err(Failure::new(
-        "cargo-mutants is needed: `cargo install --locked cargo-mutants` installs it",
-    ))
+    let install = ["install", "--quiet", "--locked", "--force", "--root"];
+    let mut cargo = chore::command("cargo", install);
+    chore::run(cargo.arg(own).arg(format!("cargo-mutants@{MUTANTS}")))?;
+    Ok(program)
 }
 
 /// A virtual environment under `TARGET/clients/NAME` with exactly the packages
@@ -129,11 +141,17 @@ fn installed_once(folder: &Path, from: &[&Path], install: impl FnOnce() -> Outco
 }
 
 fn answers(program: &str, arguments: &[&str]) -> bool {
-    Command::new(program)
+    said(Path::new(program), arguments).is_some()
+}
+
+/// What a program prints where it is there and succeeds.
+fn said(program: &Path, arguments: &[&str]) -> Option<String> {
+    let output = Command::new(program)
         .args(arguments)
         .stdin(Stdio::null())
-        .stdout(Stdio::null())
         .stderr(Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success())
+        .output()
+        .ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    output.status.success().then_some(text)
 }

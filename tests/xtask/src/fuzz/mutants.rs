@@ -71,7 +71,7 @@ pub(crate) fn sample() -> Outcome {
 
 /// Tries every mutant of a subject, or of a `shard` of it like `3/20`.
 pub(super) fn run(subject: Subject, shard: Option<&str>) -> Outcome {
-    tools::mutants()?;
+    let program = tools::mutants()?;
     let name = subject.name();
     let tree = copy()?;
     let out = workspace::target().join("mutants").join(name);
@@ -80,7 +80,7 @@ pub(super) fn run(subject: Subject, shard: Option<&str>) -> Outcome {
     }
     fs::create_dir_all(&out)?;
     let (folder, package) = subject.package();
-    let mut command = chore::command("cargo", ["mutants", "--in-place", "--no-shuffle"]);
+    let mut command = chore::command(program, ["mutants", "--in-place", "--no-shuffle"]);
     command
         .current_dir(tree.join(folder))
         .env(
