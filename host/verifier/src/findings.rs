@@ -147,3 +147,26 @@ impl Side {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_sixteen_reasons_are_kept_in_words_and_every_one_is_counted() {
+        let mut reasons = Reasons::default();
+        for number in 0..40 {
+            reasons.add(None, || format!("reason {number}"));
+            assert_eq!(reasons.kept.len(), KEPT.min(number + 1));
+        }
+        // One of those that are told, and one that is not.
+        for again in ["reason 3", "reason 30"] {
+            reasons.add(None, || again.to_owned());
+        }
+        assert_eq!(reasons.count, 42);
+        for (number, kept) in reasons.kept.iter().enumerate() {
+            assert_eq!(kept.reason, format!("reason {number}"));
+            assert_eq!(kept.count, if number == 3 { 2 } else { 1 });
+        }
+    }
+}

@@ -117,3 +117,19 @@ impl fmt::Display for Verdict {
         f.write_str(self.as_str())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_verdict_has_an_exit_status_and_words_of_its_own() {
+        for (verdict, code, words) in [
+            (Verdict::Verified, 0, "verified"),
+            (Verdict::Contradicted, 1, "contradicted"),
+            (Verdict::NotEstablished, 2, "not established"),
+        ] {
+            assert_eq!((verdict.exit_code(), verdict.as_str()), (code, words));
+        }
+    }
+}

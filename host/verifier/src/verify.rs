@@ -57,10 +57,9 @@ pub fn verify_watched(
     let manifest = bundle.manifest().clone();
     let whole = manifest.filter.is_none();
     let mut findings = Findings::default();
-    let mut notes = Notes::default();
+    let mut notes = Notes::of(bundle.profiles());
     let mut logs = Logs::new(&manifest, bundle.checkpoints(), inputs, &mut findings);
     let mut decisions = Decisions::new(inputs, bundle.policies(), bundle.catalogs(), &mut findings);
-    let carried = bundle.profiles().to_vec();
     let mut chains = Chains::new(&inputs.components);
     let mut requests = Requests::new(inputs);
     let mut attribution = Attribution::new(inputs);
@@ -115,7 +114,7 @@ pub fn verify_watched(
             findings.contradict(Claim::Integrity, None, || "a line is no proof".to_owned());
         }
     }
-    notes.compare(&carried, &mut findings);
+    notes.compare(&mut findings);
     logs.finish(&mut findings);
     if let Some(note) = blinds.finish(&mut findings) {
         notes.add(note);
@@ -148,16 +147,36 @@ pub fn verify_watched(
     Ok(Report::new(findings, notes.lines, line_number))
 }
 
-/// What is reported beside the claims, and which components entries name.
+/// What is reported beside the claims, and whether entries name the components
+/// that the bundle carries.
 #[derive(Default)]
 struct Notes {
     lines: Vec<String>,
     kinds: BTreeSet<String>,
     members: BTreeSet<String>,
-    components: BTreeMap<String, BTreeSet<Digest>>,
+    components: BTreeMap<String, Named>,
+}
+
+/// What entries name of a profile of which the bundle carries a component. Only
+/// of such is anything kept, so that entries cannot fill memory with names.
+#[derive(Default)]
+struct Named {
+    by_any: bool,
+    /// The carried components, and whether an entry names each.
+    carried: BTreeMap<Digest, bool>,
 }
 
 impl Notes {
+    /// Prepares for the components that a bundle carries.
+    fn of(carried: &[Profile]) -> Self {
+        let mut notes = Self::default();
+        for profile in carried {
+            let named = notes.components.entry(profile.id.as_str().to_owned());
+            named.or_default().carried.insert(profile.digest, false);
+        }
+        notes
+    }
+
     fn add(&mut self, note: String) {
         if self.lines.len() < NOTES {
             self.lines.push(note);
@@ -181,25 +200,26 @@ impl Notes {
             }
         }
         if let (Some(profile), Some(component)) = (&said.profile, said.component)
-            && self.components.len() < 4_096
+            && let Some(named) = self.components.get_mut(profile)
         {
-            let known = self.components.entry(profile.clone()).or_default();
-            if known.len() < 64 {
-                known.insert(component);
+            named.by_any = true;
+            if let Some(it_is) = named.carried.get_mut(&component) {
+                *it_is = true;
             }
         }
     }
 
-    /// Compares the components that a bundle carries with those that its
-    /// entries name.
-    fn compare(&mut self, carried: &[Profile], findings: &mut Findings) {
-        for profile in carried {
-            match self.components.get(profile.id.as_str()) {
-                Some(named) if named.contains(&profile.digest) => {}
-                Some(_) => findings.contradict(Claim::Admission, None, || {
-                    format!("the component that the bundle calls `{}` is not the one that its entries name", profile.id)
-                }),
-                None => self.add(format!("no entry names the component `{}`", profile.id)),
+    /// Says which components that a bundle carries its entries do not name.
+    fn compare(&mut self, findings: &mut Findings) {
+        for (profile, named) in std::mem::take(&mut self.components) {
+            for it_is in named.carried.into_values() {
+                match (it_is, named.by_any) {
+                    (true, _) => {}
+                    (false, true) => findings.contradict(Claim::Admission, None, || {
+                        format!("the component that the bundle calls `{profile}` is not the one that its entries name")
+                    }),
+                    (false, false) => self.add(format!("no entry names the component `{profile}`")),
+                }
             }
         }
     }

@@ -1,21 +1,10 @@
 //! The same bundle, re-executed by the released component in WebAssembly.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::cast_possible_truncation,
-    unreachable_pub,
-    reason = "a test says what fails by failing"
-)]
-
-mod world;
-
 use std::io::Cursor;
 
+use crate::world::{Export, World};
 use countersign_engine::{Engine, Profiles, Settings, embedded};
 use countersign_verifier::{Claim, Components, Level, Status, Verdict, verify};
-use world::{Export, World};
 
 #[test]
 fn the_released_component_says_of_every_attempt_what_the_entries_say() {

@@ -1,21 +1,10 @@
 //! What the report looks like, for a person and for a program.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::cast_possible_truncation,
-    unreachable_pub,
-    reason = "a test says what fails by failing"
-)]
-
-mod world;
-
 use std::io::Cursor;
 
+use crate::world::{Export, World, golden::compare};
 use countersign_canon::{Document, Limits};
 use countersign_verifier::{Inputs, Level, verify};
-use world::{Export, World, golden::compare};
 
 #[test]
 fn the_report_has_one_form() {
@@ -62,4 +51,36 @@ fn text_from_a_bundle_cannot_steer_a_terminal() {
     let report = verify(Cursor::new(export.bundle()), &world.inputs()).unwrap();
     let text = report.to_text(&Level::default());
     assert!(!text.contains(['\u{1b}', '\u{202e}']), "{text}");
+}
+
+#[test]
+fn the_first_of_many_reasons_are_told_and_the_others_are_counted() {
+    let world = World::full();
+    let mut export = Export::of(&world);
+    for line in &mut export.lines[..20] {
+        *line = b"no entry".to_vec();
+    }
+    let mut inputs = world.inputs();
+    inputs.receipts = world.receipts();
+    let report = verify(Cursor::new(export.bundle()), &inputs).unwrap();
+    let text = report.to_text(&Level::default());
+    let integrity = &report.claims[0];
+    let told: u64 = integrity.contradictions.iter().map(|f| f.count).sum();
+    let more = integrity.contradiction_count - told;
+    assert!(more > 3 && integrity.contradictions.len() == 16);
+    assert!(
+        text.contains(&format!("    but: and {more} more\n")),
+        "{text}"
+    );
+}
+
+#[test]
+fn receipts_that_name_their_entries_are_counted() {
+    let world = World::full();
+    let mut inputs = world.inputs();
+    inputs.receipts = world.receipts();
+    let report = verify(Cursor::new(world.export()), &inputs).unwrap();
+    let count = inputs.receipts.len();
+    let said = format!("{count} receipts name entries that stand where they say");
+    assert!(report.claims[0].shown.contains(&said));
 }

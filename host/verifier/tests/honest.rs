@@ -1,25 +1,14 @@
 //! An honest gateway's bundle: every claim holds, and what cannot hold is left
 //! open, never contradicted.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::cast_possible_truncation,
-    unreachable_pub,
-    reason = "a test says what fails by failing"
-)]
-
-mod world;
-
 use std::io::Cursor;
 
+use crate::world::{Asked, Export, World, key};
 use countersign_canon::{Classification, Outcome};
 use countersign_evidence::Receipt;
 use countersign_evidence::bundle::{Filter, FilterBy};
 use countersign_evidence::checkpoint::{Checkpoint, SignedCheckpoint};
 use countersign_verifier::{Claim, Components, Inputs, Level, Report, Status, Verdict, verify};
-use world::{Asked, Export, World, key};
 
 fn statuses(report: &Report) -> Vec<(Claim, Status)> {
     report

@@ -5,8 +5,8 @@ use countersign_evidence::{Receipt, Salt};
 use countersign_verifier::{Claim, Level, Status, Verdict};
 use serde_json::Value;
 
-use crate::lies::{bytes, changes, seal, sorts, values};
-use crate::table::{Table, caught, rewrite};
+use super::lies::{bytes, changes, seal, sorts, values};
+use super::table::{Table, caught, rewrite};
 use crate::world::{Export, World};
 
 fn other_salt() -> Salt {

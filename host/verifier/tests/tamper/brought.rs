@@ -1,8 +1,10 @@
 //! What a verifier brings, against a log that says otherwise: receipts, an older
 //! head, the component; and proofs that prove nothing.
 
+use std::io::Cursor;
+
 use countersign_canon::{
-    Admitted, Classification, Digest, Presented, ProfileId, Recorded, Refusal,
+    Admitted, Classification, Digest, Numbers, Presented, ProfileId, Recorded, Refusal,
 };
 use countersign_evidence::bundle::{Consistency, Filter, FilterBy};
 use countersign_evidence::checkpoint::{Checkpoint, SignedCheckpoint};
@@ -10,10 +12,11 @@ use countersign_evidence::proof::Collector;
 use countersign_evidence::{Head, Kind, Receipt};
 use countersign_verifier::{
     Claim, Classifier, Component, Components, Inputs, Level, Meaning, Native, Status, Verdict,
+    verify,
 };
 
-use crate::lies::values;
-use crate::table::{Table, rewrite};
+use super::lies::values;
+use super::table::{Table, rewrite};
 use crate::world::{Asked, COMPONENT, Export, World, digest, key, native};
 
 /// The entries of one execution, in a bundle that says that it is filtered, with
@@ -261,4 +264,31 @@ fn the_approved_component_has_the_last_word_on_what_an_attempt_is() {
         let report = table.check(&row, &Export::of(&world), &with(says));
         assert_eq!(report.status(Claim::Classification), status, "{what}");
     }
+}
+
+#[test]
+fn a_component_is_found_by_its_name_and_its_digest_among_others_that_share_one_of_them() {
+    let world = World::full();
+    let trap = || Err("a trap".to_owned());
+    let mut inputs = Inputs {
+        components: Components::none(),
+        ..world.inputs()
+    };
+    let renamed = Native::new(
+        "exact@1.0.1".parse().unwrap(),
+        Digest::of(&[COMPONENT]),
+        Numbers::AsWritten,
+    );
+    inputs
+        .components
+        .approve(Judging(native(b"another"), trap()));
+    inputs.components.approve(Judging(renamed, trap()));
+    inputs.components.approve(native(COMPONENT));
+    let report = verify(Cursor::new(world.export()), &inputs).unwrap();
+    assert_eq!(
+        report.verdict(&"all".parse().unwrap()),
+        Verdict::Verified,
+        "{}",
+        report.to_text(&Level::default())
+    );
 }

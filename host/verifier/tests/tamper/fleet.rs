@@ -5,8 +5,8 @@ use std::io::Cursor;
 use countersign_canon::{Classification, Outcome};
 use countersign_verifier::{Claim, Level, Status, Verdict, verify};
 
-use crate::lies::values;
-use crate::table::Table;
+use super::lies::values;
+use super::table::Table;
 use crate::world::{Asked, Export, World};
 
 /// Of which log a line is.
@@ -129,9 +129,9 @@ fn a_log_of_a_fleet_takes_no_entry_of_another() {
             "log.example/1"
         };
         all[index]["log_id"] = log.into();
-        crate::lies::seal(&mut all[index]);
+        super::lies::seal(&mut all[index]);
         let mut export = whole.clone();
-        export.lines[index] = crate::lies::bytes(&all[index]);
+        export.lines[index] = super::lies::bytes(&all[index]);
         let report = table.check("move an entry to another log", &export, &world.inputs());
         assert_eq!(
             report.verdict(&Level::default()),

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use countersign_verifier::{Claim, Level, RequestFile, Status};
 use serde_json::Value;
 
-use crate::beyond::{APART, BEYOND};
-use crate::lies::{changes, sorts, values};
-use crate::table::{Table, caught, rewrite};
+use super::beyond::{APART, BEYOND};
+use super::lies::{changes, sorts, values};
+use super::table::{Table, caught, rewrite};
 use crate::world::{Export, World};
 
 /// What was found of the lies about some entries.

@@ -6,8 +6,8 @@ use countersign_evidence::checkpoint::{Checkpoint, SignedCheckpoint};
 use countersign_evidence::{Head, Receipt};
 use countersign_verifier::{Claim, Level, Status, Verdict};
 
-use crate::lies::values;
-use crate::table::{Table, rewrite};
+use super::lies::values;
+use super::table::{Table, rewrite};
 use crate::world::{Export, World, digest, key};
 
 #[test]

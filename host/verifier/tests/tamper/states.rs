@@ -4,7 +4,7 @@
 use countersign_canon::{Classification, Outcome};
 use countersign_verifier::{Claim, Status};
 
-use crate::table::Table;
+use super::table::Table;
 use crate::world::{Asked, Export, World};
 
 type Write = fn(&mut World);

@@ -4,8 +4,8 @@ use countersign_evidence::checkpoint::Checkpoint;
 use countersign_verifier::{Claim, Level, Status, Verdict};
 use serde_json::{Value, json};
 
-use crate::lies::{bytes, changes, seal, sorts, values};
-use crate::table::{Table, caught};
+use super::lies::{bytes, changes, seal, sorts, values};
+use super::table::{Table, caught};
 use crate::world::{Export, World, key};
 
 /// A quarter of all changes of a field, each as it stands and with the entry's

@@ -15,7 +15,7 @@ use countersign_evidence::tree::Frontier;
 use countersign_verifier::{Claim, Finding, Inputs, Report, Status, verify};
 use serde_json::{Value, json};
 
-use crate::lies::{bytes, seal};
+use super::lies::{bytes, seal};
 use crate::world::{COMPONENT, Export, PROFILE, key};
 
 /// One test's part of the table.

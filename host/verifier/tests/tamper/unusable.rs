@@ -4,8 +4,8 @@ use std::io::Cursor;
 
 use countersign_verifier::{Claim, Inputs, Level, Verdict, verify};
 
-use crate::lies::values;
-use crate::table::{Table, rewrite};
+use super::lies::values;
+use super::table::{Table, rewrite};
 use crate::world::{Export, World};
 
 #[test]
