@@ -104,33 +104,32 @@ fn drop_some(
     now_us: i64,
     most: u64,
 ) -> Result<bool, StoreError> {
-    let oldest: Vec<(i64, i64, u64)> = {
+    let mut dropped = Vec::new();
+    {
         let sql = "SELECT execution, expires_us, length(bytes) FROM answers \
                    ORDER BY expires_us LIMIT ?1";
         let mut statement = connection.prepare_cached(sql)?;
-        let rows = statement.query_map(params![Count(most)], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get::<_, Count>(2)?.0))
-        })?;
-        rows.collect::<Result<_, _>>()?
-    };
-    let all = u64::try_from(oldest.len()).unwrap_or(u64::MAX);
-    let mut dropped = 0;
-    for (execution, expires_us, bytes) in oldest {
-        let within = total.count <= bounds.count && total.bytes <= bounds.bytes;
-        if expires_us > now_us && within {
-            break;
+        let mut oldest = statement.query(params![Count(most)])?;
+        // What is to stay is not read: nearly always that is the first.
+        while let Some(row) = oldest.next()? {
+            let within = total.count <= bounds.count && total.bytes <= bounds.bytes;
+            if row.get::<_, i64>(1)? > now_us && within {
+                break;
+            }
+            dropped.push(row.get::<_, i64>(0)?);
+            total.count = total.count.saturating_sub(1);
+            total.bytes = total.bytes.saturating_sub(row.get::<_, Count>(2)?.0);
         }
+    }
+    for execution in &dropped {
         connection
             .prepare_cached("DELETE FROM answers WHERE execution = ?1")?
             .execute(params![execution])?;
-        total.count = total.count.saturating_sub(1);
-        total.bytes = total.bytes.saturating_sub(bytes);
-        dropped += 1;
     }
     connection
         .prepare_cached("UPDATE answers_kept SET count = ?1, bytes = ?2")?
         .execute(params![Count(total.count), Count(total.bytes)])?;
-    Ok(dropped == all && all == most)
+    Ok(u64::try_from(dropped.len()).is_ok_and(|dropped| dropped == most))
 }
 
 /// The answer that is kept for the execution that a call opened.
