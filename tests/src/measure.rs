@@ -1,5 +1,5 @@
 //! What benchmarks measure with: samples taken in turns, their median and
-//! spread, and the processor time of this process.
+//! spread, and the processor time of this process and of others.
 
 use std::time::Duration;
 
@@ -58,6 +58,18 @@ pub fn processor_time() -> Duration {
         time.tv_sec.try_into().unwrap_or(0),
         time.tv_nsec.try_into().unwrap_or(0),
     )
+}
+
+/// How much processor time another process has used, all threads together; to
+/// ten milliseconds. `None` where it is gone.
+#[must_use]
+pub fn processor_time_of(process: u32) -> Option<Duration> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // Its name stands in brackets, and may hold anything.
+    let fields = stat.rsplit_once(") ")?.1;
+    let mut ticks = fields.split(' ').skip(11).map(str::parse::<u64>);
+    let (user, system) = (ticks.next()?.ok()?, ticks.next()?.ok()?);
+    Some(Duration::from_millis((user + system) * 10))
 }
 
 /// Microseconds, with two digits after the point.

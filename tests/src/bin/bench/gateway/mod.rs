@@ -11,11 +11,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use countersign_tests::measure::Samples;
+use countersign_tests::measure::processor_time_of;
 use countersign_tests::{Gateway, Plan, Process, SERVER, Server as Behind};
 
 use crate::report::{self, Goal, Report, Turns, no_goal};
 pub(crate) use load::Load;
+use load::Turn;
 pub(crate) use proxy::serve as plain_proxy;
 use rules::{APPLICABLE, RULES, TOOL};
 use server::Server;
@@ -33,6 +34,8 @@ const LIMITS: &str = "[limits]\ncalls_per_server = 512\ncalls_per_agent = 512\n\
 struct Side {
     name: &'static str,
     load: Load,
+    /// The process that stands between, where one does.
+    process: Option<u32>,
     /// One for each concurrency.
     seen: [Seen; CONCURRENCY.len()],
 }
@@ -43,6 +46,8 @@ struct Seen {
     rate: Turns,
     p50: Turns,
     p99: Turns,
+    /// What the process between used for a call, in microseconds.
+    used: Turns,
 }
 
 /// `without_durability` is the folder of the build that never waits for a disk.
@@ -71,12 +76,20 @@ async fn measure(without_durability: Option<&Path>) -> Report {
         None => None,
     };
     let mut sides = vec![
-        Side::new("straight to the server", server.url()),
-        Side::new("a plain reverse proxy", format!("{proxied}/mcp")),
-        Side::new("Countersign", durable.url()),
+        Side::new("straight to the server", server.url(), None),
+        Side::new(
+            "a plain reverse proxy",
+            format!("{proxied}/mcp"),
+            Some(proxy.id()),
+        ),
+        Side::new("Countersign", durable.url(), durable.process()),
     ];
     if let Some(gateway) = &undurable {
-        sides.push(Side::new("Countersign, nothing synced", gateway.url()));
+        sides.push(Side::new(
+            "Countersign, nothing synced",
+            gateway.url(),
+            gateway.process(),
+        ));
     }
     for side in &sides {
         side.load.run("warm", 16, TURN).await;
@@ -85,9 +98,7 @@ async fn measure(without_durability: Option<&Path>) -> Report {
         for (place, clients) in CONCURRENCY.into_iter().enumerate() {
             // In turns, so that all see the same machine.
             for side in &mut sides {
-                let name = format!("e-{turn}-{clients}");
-                let done = side.load.run(&name, clients, TURN).await;
-                side.seen[place].add(done.rate, &done.took);
+                side.turn(place, &format!("e-{turn}-{clients}")).await;
             }
         }
     }
@@ -127,7 +138,7 @@ fn with(name: &str, value: String, [goal, met]: [String; 2]) -> [String; 4] {
 }
 
 impl Side {
-    fn new(name: &'static str, url: String) -> Self {
+    fn new(name: &'static str, url: String, process: Option<u32>) -> Self {
         let load = Load {
             url,
             tool: TOOL,
@@ -136,15 +147,29 @@ impl Side {
         Self {
             name,
             load,
+            process,
             seen: Default::default(),
+        }
+    }
+
+    async fn turn(&mut self, place: usize, name: &str) {
+        let used = || self.process.and_then(processor_time_of);
+        let before = used();
+        let done = self.load.run(name, CONCURRENCY[place], TURN).await;
+        let used = used().zip(before).map(|(after, before)| after - before);
+        let seen = &mut self.seen[place];
+        seen.add(&done);
+        if let Some(used) = used {
+            let calls = done.took.count().max(1) as f64;
+            seen.used.add(used.as_secs_f64() * 1e6 / calls);
         }
     }
 }
 
 impl Seen {
-    fn add(&mut self, rate: f64, took: &Samples) {
-        let micros = |percent| took.percentile(percent).as_secs_f64() * 1e6;
-        self.rate.add(rate);
+    fn add(&mut self, turn: &Turn) {
+        let micros = |percent| turn.took.percentile(percent).as_secs_f64() * 1e6;
+        self.rate.add(turn.rate);
         self.p50.add(micros(50));
         self.p99.add(micros(99));
     }
@@ -186,7 +211,8 @@ fn tell(report: &mut Report, sides: &[Side]) {
          Clients, server and what stands between share the processors. {TURNS} turns of {} s of each side in \
          alternation: the middle one, and between which all lie. *Nothing synced* is a build made for this alone that \
          writes the same and never waits for the disk; the shipped program has no such switch. The server is named \
-         `{SERVER}`, and one agent makes all calls, its limits raised.",
+         `{SERVER}`, and one agent makes all calls, its limits raised. What stands between *used* so much time of \
+         processors for a call.",
         TURN.as_secs_f64()
     ));
     let mut rows = Vec::new();
@@ -203,6 +229,7 @@ fn tell(report: &mut Report, sides: &[Side]) {
                 report::number(seen.rate.middle() / proxy),
                 seen.p50.shown(),
                 seen.p99.shown(),
+                side.process.map_or(String::new(), |_| seen.used.shown()),
             ]);
         }
     }
@@ -214,6 +241,7 @@ fn tell(report: &mut Report, sides: &[Side]) {
             "to the proxy's",
             "p50, µs",
             "p99, µs",
+            "it used, µs a call",
         ],
         &rows,
     );
