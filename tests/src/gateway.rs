@@ -74,6 +74,14 @@ impl Gateway {
         self.folder.path()
     }
 
+    /// Where its numbers are asked for, `HOST:PORT`, where it listens for that.
+    #[must_use]
+    pub fn numbers(&self) -> Option<String> {
+        let log = self.log();
+        let (_, rest) = log.rsplit_once("numbers on http://")?;
+        Some(rest.split_once("/metrics")?.0.to_owned())
+    }
+
     /// Everything that it has logged so far.
     #[must_use]
     pub fn log(&self) -> String {

@@ -1,4 +1,5 @@
-//! What a real gateway says of itself while its database is away.
+//! What a real gateway says of itself: where its numbers are, and that it is not
+//! ready while its database is away.
 
 #![allow(
     clippy::panic,
@@ -16,13 +17,19 @@ use tokio::net::TcpStream;
 
 const PAY: &str = r#"{"from":"alice","to":"bob","amount":10}"#;
 
-/// The status with which the gateway answers.
-async fn status(gateway: &Gateway, path: &str) -> u16 {
-    let mut stream = TcpStream::connect(gateway.address()).await.unwrap();
+/// What is answered at an address, with its head.
+async fn get(address: &str, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).await.unwrap();
     let head = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     stream.write_all(head.as_bytes()).await.unwrap();
     let mut said = String::new();
     stream.read_to_string(&mut said).await.unwrap();
+    said
+}
+
+/// The status with which the gateway answers.
+async fn status(gateway: &Gateway, path: &str) -> u16 {
+    let said = get(gateway.address(), path).await;
     said.split(' ').nth(1).unwrap().parse().unwrap()
 }
 
@@ -34,6 +41,21 @@ async fn becomes(gateway: &Gateway, wanted: u16) {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     panic!("/readyz never became {wanted}: {}", gateway.log());
+}
+
+#[tokio::test]
+async fn a_gateway_says_where_its_numbers_are_and_what_listens_for_them_counts() {
+    let server = LedgerServer::http().await;
+    let plan = Plan::new(Server::listening(&server));
+    let plan = plan.also("[telemetry]\nlisten = \"127.0.0.1:0\"\n");
+    let mut gateway = plan.start().await;
+    let client = gateway.client(Revision::July2026).await;
+    let pay = Call::new("transfer", PAY).under("once");
+    assert_eq!(client.call(&pay).await.verdict(), "ok");
+    let numbers = get(&gateway.numbers().unwrap(), "/metrics").await;
+    let called = "countersign_calls_total{outcome=\"succeeded\"} 1";
+    assert!(numbers.contains(called), "{numbers}");
+    assert!(gateway.stop().await);
 }
 
 #[tokio::test]

@@ -76,6 +76,9 @@ async fn serve(config: Config) -> Result<Status, Failure> {
         .map_err(|error| failed(&error))?;
     let (scheme, address) = (prepared.scheme(), prepared.address());
     announce(&format!("listening on {scheme}://{address}\n"))?;
+    if let Some(address) = prepared.telemetry() {
+        announce(&format!("numbers on http://{address}/metrics\n"))?;
+    }
     announce(&format!("log key {}\n", prepared.verifying_key()))?;
     let stop = async {
         tokio::select! {

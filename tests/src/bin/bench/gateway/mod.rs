@@ -6,6 +6,7 @@ mod memory;
 mod proxy;
 pub(crate) mod rules;
 mod server;
+mod stages;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,6 +21,7 @@ use load::Turn;
 pub(crate) use proxy::serve as plain_proxy;
 use rules::{APPLICABLE, RULES, TOOL};
 use server::Server;
+use stages::{Passed, STAGES};
 
 const CONCURRENCY: [usize; 3] = [1, 16, 64];
 /// Turns of each side at each concurrency, and how long one is.
@@ -28,7 +30,8 @@ const TURN: Duration = Duration::from_millis(1_500);
 /// One agent may have all of the calls in flight, as often as it can.
 const LIMITS: &str = "[limits]\ncalls_per_server = 512\ncalls_per_agent = 512\n\
                       requests_per_second = 1000000\nburst = 1000000\n\
-                      connections_per_peer = 4096\n[catalog]\nfile = \"catalog.json\"\n";
+                      connections_per_peer = 4096\n[catalog]\nfile = \"catalog.json\"\n\
+                      [telemetry]\nlisten = \"127.0.0.1:0\"\n";
 
 /// What clients call.
 struct Side {
@@ -103,11 +106,16 @@ async fn measure(without_durability: Option<&Path>) -> Report {
         }
     }
     let busy = memory::resident(&durable);
+    let mut way = vec![passing(&sides[2], &durable).await];
+    if let Some(gateway) = &undurable {
+        way.push(passing(&sides[3], gateway).await);
+    }
     assert!(durable.stop().await, "{}", durable.log());
     if let Some(gateway) = &mut undurable {
         assert!(gateway.stop().await, "{}", gateway.log());
     }
     tell(&mut report, &sides);
+    tell_of_stages(&mut report, &way);
     let (rest, held) = with_sessions(&server).await;
     report.table(
         [
@@ -200,6 +208,34 @@ async fn with_sessions(server: &Server) -> (f64, f64) {
     drop(streams);
     gateway.stop().await;
     (rest, held)
+}
+
+/// Microseconds of each stage of a call while one client calls.
+async fn passing(side: &Side, gateway: &Gateway) -> [f64; STAGES.len()] {
+    let before = Passed::of(gateway).await;
+    side.load.run("way", 1, 2 * TURN).await;
+    Passed::of(gateway).await.since(&before)
+}
+
+fn tell_of_stages(report: &mut Report, way: &[[f64; STAGES.len()]]) {
+    report.say(
+        "Where the time of a call goes, by the gateway's own histograms, with one client: the mean of each stage. What \
+         a stage waits for is in it: the writer's thread and the commit in *reserve* and *settle*, the server in \
+         *invoke*.",
+    );
+    let rows: Vec<[String; 3]> = STAGES
+        .iter()
+        .enumerate()
+        .map(|(stage, name)| {
+            let of = |side: usize| way.get(side).map_or(f64::NAN, |took| took[stage]);
+            [
+                (*name).to_owned(),
+                report::number(of(1)),
+                report::number(of(0)),
+            ]
+        })
+        .collect();
+    report.table(["stage", "nothing synced, µs", "as it ships, µs"], &rows);
 }
 
 fn tell(report: &mut Report, sides: &[Side]) {
