@@ -132,10 +132,11 @@ impl<'i> Requests<'i> {
         let (Some(profile), Some(digest)) = (said.profile.as_deref(), said.component) else {
             return;
         };
+        if said.blind == Blinding::Withheld {
+            self.closed(said, "it met no row, and what it brought is left out");
+            return;
+        }
         let Some(binding) = said.binding else {
-            if said.blind == Blinding::Withheld {
-                self.closed(said, "it met no row, and what it brought is left out");
-            }
             return;
         };
         if said.blind == Blinding::Salted && opened.is_none() {

@@ -334,10 +334,9 @@ impl Log {
                 format!("the entries from {} on are missing before it", self.next)
             });
         }
-        // Entry 0 has no predecessor, wherever the bundle begins.
-        let known = follows && (self.last.is_some() || sequence == 0);
-        if (known && entry.previous() != self.last) || (sequence == 0) != entry.previous().is_none()
-        {
+        // Entry 0 alone has no predecessor, wherever the bundle begins.
+        let first = sequence == 0;
+        if (follows && entry.previous() != self.last) || first != entry.previous().is_none() {
             self.broken = true;
             findings.contradict(Claim::Integrity, Some(place), || {
                 "it does not link to the entry before it".to_owned()

@@ -8,7 +8,7 @@ use countersign_canon::{Classification, Outcome};
 use countersign_evidence::bundle::{Bundle, Filter, FilterBy, narrow};
 use countersign_evidence::interchange::ActionBinding;
 use countersign_evidence::{Blinding, Kind, Receipt};
-use countersign_verifier::{Claim, Inputs, Level, Report, Status, Verdict, verify};
+use countersign_verifier::{Claim, Finding, Inputs, Level, Report, Status, Verdict, verify};
 
 fn check(bundle: &[u8], inputs: &Inputs) -> Report {
     verify(Cursor::new(bundle), inputs).unwrap()
@@ -95,6 +95,57 @@ fn an_attempt_that_met_no_row_leaves_open_what_it_was() {
     assert_eq!(report.verdict(&all()), Verdict::NotEstablished);
     assert_eq!(report.status(Claim::Classification), Status::NotEstablished);
     assert_eq!(report.status(Claim::Ordering), Status::Verified);
+    let left_out = |found: &Finding| {
+        let said = "an entry that may be about it: it met no row, and what it brought is left out";
+        found.reason.ends_with(said)
+    };
+    let admission = report.claims.iter().find(|c| c.claim == Claim::Admission);
+    assert_eq!(
+        admission
+            .unwrap()
+            .gaps
+            .iter()
+            .filter(|gap| left_out(gap))
+            .count(),
+        2
+    );
+}
+
+#[test]
+fn a_report_notes_how_many_entries_are_blinded_and_how() {
+    type Write = fn(&mut World);
+    let row: Write = |world| {
+        world.admit(Asked::transfer("e-1", "1"), Classification::Fresh);
+        world.settle("e-1", Outcome::Succeeded);
+    };
+    let none: Write = |world| {
+        world.deny(Asked {
+            tool: "wipe",
+            class: "destructive",
+            ..Asked::transfer("e-2", "1")
+        });
+    };
+    for (writes, salts, said) in [
+        (&[][..], true, None),
+        (&[row][..], true, Some((2, 0, 0))),
+        (&[row][..], false, Some((0, 2, 0))),
+        (&[none][..], true, Some((0, 0, 1))),
+        (&[row, none][..], true, Some((2, 0, 1))),
+        (&[row, none][..], false, Some((0, 2, 1))),
+    ] {
+        let mut world = World::new();
+        world.blind = true;
+        writes.iter().for_each(|write| write(&mut world));
+        let mut export = Export::of(&world);
+        if !salts {
+            export.openings.clear();
+        }
+        let notes = check(&export.bundle(), &world.inputs()).notes;
+        let expected = said.map(|(with, without, nothing)| {
+            format!("blinded entries: {with} with their salt, {without} without, {nothing} that hold nothing to open")
+        });
+        assert_eq!(notes, Vec::from_iter(expected));
+    }
 }
 
 #[test]

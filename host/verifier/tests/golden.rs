@@ -2,6 +2,7 @@
 
 use std::io::Cursor;
 
+use crate::tamper::{lies::values, table::rewrite};
 use crate::world::{Export, World, golden::compare};
 use countersign_canon::{Document, Limits};
 use countersign_verifier::{Inputs, Level, verify};
@@ -42,15 +43,22 @@ fn the_report_has_one_form() {
 #[test]
 fn text_from_a_bundle_cannot_steer_a_terminal() {
     let world = World::full();
-    let mut export = Export::of(&world);
-    let text = String::from_utf8(export.lines[0].clone()).unwrap();
-    let text = text
-        .replacen(r#""start""#, r#""\u001b[2Jst\u202eart""#, 1)
-        .replacen("\\u202e", "\u{202e}", 1);
-    export.lines[0] = text.into_bytes();
-    let report = verify(Cursor::new(export.bundle()), &world.inputs()).unwrap();
-    let text = report.to_text(&Level::default());
-    assert!(!text.contains(['\u{1b}', '\u{202e}']), "{text}");
+    let export = Export::of(&world);
+    let steers = [
+        '\u{7}', '\u{1b}', '\u{9b}', '\u{61c}', '\u{200e}', '\u{200f}', '\u{202a}', '\u{202e}',
+        '\u{2066}', '\u{2069}',
+    ];
+    for char in steers {
+        let mut all = values(&export.lines);
+        let decided = all.iter_mut().find(|entry| entry["kind"] == "admission");
+        decided.unwrap()["decision"]["reason"] = format!("a{char}b").into();
+        let bundle = rewrite(&export, all).bundle();
+        let report = verify(Cursor::new(bundle), &world.inputs()).unwrap();
+        let text = report.to_text(&Level::default());
+        let escaped = format!("it says `a{}b` by", char.escape_unicode());
+        assert!(text.contains(&escaped), "{text}");
+        assert!(!text.contains(char), "{text}");
+    }
 }
 
 #[test]

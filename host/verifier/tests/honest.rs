@@ -285,3 +285,18 @@ fn what_only_the_host_can_say_of_a_collision_is_left_open() {
     assert_eq!(report.status(Claim::Classification), Status::NotEstablished);
     assert_eq!(report.verdict(&Level::default()), Verdict::Verified);
 }
+
+#[test]
+fn of_a_log_without_calls_no_claim_about_calls_is_verified() {
+    let world = World::new();
+    let report = check(&world.export(), &world.inputs());
+    for (claim, status) in statuses(&report) {
+        let about_calls = [Claim::Admission, Claim::Decision, Claim::Attribution];
+        let expected = if about_calls.contains(&claim) {
+            Status::NotEstablished
+        } else {
+            Status::Verified
+        };
+        assert_eq!(status, expected, "{claim}");
+    }
+}

@@ -11,8 +11,8 @@ use countersign_evidence::checkpoint::{Checkpoint, SignedCheckpoint};
 use countersign_evidence::proof::Collector;
 use countersign_evidence::{Head, Kind, Receipt};
 use countersign_verifier::{
-    Claim, Classifier, Component, Components, Inputs, Level, Meaning, Native, Status, Verdict,
-    verify,
+    Claim, Classifier, Component, Components, Inputs, Level, Meaning, Native, Report, Status,
+    Verdict, verify,
 };
 
 use super::lies::values;
@@ -128,6 +128,55 @@ fn a_filtered_bundle_continues_a_head_seen_before_by_its_proof_alone() {
         let report = table.check("edit the proof of continuation", &export, &inputs);
         assert_eq!(report.status(Claim::Integrity), Status::Contradicted);
     }
+}
+
+#[test]
+fn a_filtered_bundle_needs_no_proof_for_an_empty_log_and_none_for_what_it_brings_itself() {
+    let world = World::full();
+    let mut inputs = world.inputs();
+    inputs.requests.clear();
+    let empty = Checkpoint::of(&Head::new(world.head.log_id().clone())).sign(&key(1));
+    inputs.since = vec![SignedCheckpoint::parse(&empty).unwrap()];
+    let mut export = filtered(&world, "e-1");
+    let (own, _) = earlier(&world, 9);
+    export.notes.insert(0, own.note().to_owned());
+    let report = world_report(&export, &inputs);
+    assert_eq!(
+        report.status(Claim::Integrity),
+        Status::Verified,
+        "{}",
+        report.to_text(&Level::default())
+    );
+}
+
+#[test]
+fn a_proof_of_continuation_is_about_the_two_heads_that_it_names_and_no_others() {
+    let world = World::full();
+    let (seen, proof) = earlier(&world, 9);
+    let (other, _) = earlier(&world, 5);
+    let mut inputs = world.inputs();
+    inputs.requests.clear();
+    inputs.since = vec![other, seen];
+    let mut export = filtered(&world, "e-1");
+    // An older head of the bundle's own is not what it continues to.
+    let (own, _) = earlier(&world, 12);
+    export.notes.insert(0, own.note().to_owned());
+    export.consistency = vec![proof];
+    let report = world_report(&export, &inputs);
+    assert_eq!(
+        report.status(Claim::Integrity),
+        Status::NotEstablished,
+        "{}",
+        report.to_text(&Level::default())
+    );
+    // Of the other one nothing is proven, and of that one it is.
+    inputs.since.remove(0);
+    let report = world_report(&export, &inputs);
+    assert_eq!(report.status(Claim::Integrity), Status::Verified);
+}
+
+fn world_report(export: &Export, inputs: &Inputs) -> Report {
+    verify(Cursor::new(export.bundle()), inputs).unwrap()
 }
 
 #[test]
