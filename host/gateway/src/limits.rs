@@ -67,11 +67,14 @@ impl Limits {
         let full = u64::from(self.bounds.burst) * 1_000;
         let per_ms = u64::from(self.bounds.requests_per_second);
         let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
+        let ms_since = |bucket: &Bucket| {
+            let since = now.saturating_sub(bucket.at);
+            u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+        };
         let filled = |bucket: &Bucket| {
-            let ms = u64::try_from(now.saturating_sub(bucket.at).as_millis()).unwrap_or(u64::MAX);
             bucket
                 .tokens_milli
-                .saturating_add(ms.saturating_mul(per_ms))
+                .saturating_add(ms_since(bucket).saturating_mul(per_ms))
                 .min(full)
         };
         if rates.len() >= MOST_BUCKETS && !rates.contains_key(agent) {
@@ -83,9 +86,7 @@ impl Limits {
         });
         let tokens = filled(bucket);
         // Whole milliseconds only, so that what is left of one is not lost.
-        if tokens != bucket.tokens_milli {
-            bucket.at = now;
-        }
+        bucket.at += Duration::from_millis(ms_since(bucket));
         let left = tokens.checked_sub(1_000);
         bucket.tokens_milli = left.unwrap_or(tokens);
         left.is_some()
@@ -252,5 +253,61 @@ mod tests {
             limits.within_rate(&agent("b"), at(101)),
             "another agent has its own"
         );
+        let hour = 3_600_000;
+        assert!(
+            passed(hour) && passed(hour) && !passed(hour),
+            "a burst again"
+        );
+    }
+
+    #[test]
+    fn a_rate_is_what_it_says_however_often_it_is_asked() {
+        for (every_us, asked, passes) in [(500, 2_000, 10), (1_900, 1_000, 19), (999, 1_000, 9)] {
+            let limits = limits();
+            let passed = |now| limits.within_rate(&agent("a"), now);
+            assert!(
+                passed(Duration::ZERO) && passed(Duration::ZERO),
+                "the burst"
+            );
+            let at = |step| Duration::from_micros(every_us) * step;
+            let counted = (1..=asked).filter(|step| passed(at(*step))).count();
+            assert_eq!(
+                counted, passes,
+                "ten in a second, asked every {every_us} us"
+            );
+        }
+    }
+
+    #[test]
+    fn an_old_place_of_an_execution_never_gives_back_a_newer_one() {
+        let limits = limits();
+        let (x, id): (ServerName, ExecutionId) = ("x".parse().unwrap(), "1".parse().unwrap());
+        let place = || limits.place(&agent("a"), &x, Some(&id)).unwrap();
+        let old = place();
+        // As where another attempt comes while the old one is being given back.
+        limits.running.lock().unwrap().executions.clear();
+        let newer = place();
+        drop(old);
+        assert!(Arc::ptr_eq(&newer, &place()), "it is still the one to join");
+    }
+
+    #[test]
+    fn agents_that_were_idle_are_forgotten_where_there_are_many_and_no_others() {
+        let limits = limits();
+        let at = Duration::from_millis;
+        for number in 0..MOST_BUCKETS {
+            assert!(limits.within_rate(&agent(&number.to_string()), at(0)));
+        }
+        // One of them has used up what it may have.
+        assert!(limits.within_rate(&agent("0"), at(100)));
+        assert!(limits.within_rate(&agent("0"), at(100)));
+        assert!(limits.within_rate(&agent("new"), at(200)));
+        assert_eq!(
+            limits.rates.lock().unwrap().len(),
+            2,
+            "all others are full again"
+        );
+        assert!(limits.within_rate(&agent("0"), at(200)));
+        assert!(!limits.within_rate(&agent("0"), at(200)), "as it was left");
     }
 }
