@@ -294,4 +294,36 @@ mod tests {
         assert_eq!(answered, Some(false));
         assert!(inbox.last.try_recv().is_ok());
     }
+
+    #[test]
+    fn what_a_slow_client_misses_is_progress_and_never_the_answer() {
+        let (outbox, mut inbox) = channel();
+        let line = outbox.line().with_progress(Some(b"1"));
+        for _ in 0..2 * MOST_EVENTS {
+            line.progress(&[]);
+        }
+        outbox.finish(Reply::ok(b"last".to_vec()), ());
+        let mut waiting = 0;
+        while inbox.events.try_recv().is_ok() {
+            waiting += 1;
+        }
+        assert_eq!(waiting, MOST_EVENTS);
+        assert_eq!(inbox.last.try_recv().unwrap().body, b"last");
+    }
+
+    #[tokio::test]
+    async fn one_that_tells_nothing_any_more_has_not_cancelled() {
+        let (tell, told) = watch::channel(false);
+        let (leaving, left) = watch::channel(false);
+        let cancel = Cancel::of(told).or(Cancel::of(left));
+        drop(tell);
+        let soon = std::time::Duration::from_millis(50);
+        let requested = tokio::time::timeout(soon, cancel.requested());
+        assert!(
+            requested.await.is_err(),
+            "its sender is gone, and that is all"
+        );
+        leaving.send_replace(true);
+        cancel.requested().await;
+    }
 }

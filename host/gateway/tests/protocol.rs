@@ -397,3 +397,14 @@ async fn one_id_is_in_flight_once_in_a_session_and_two_sessions_do_not_meet() {
     assert_eq!(other.code(), None);
     assert_eq!(upstream.effects(), 2);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_of_tools_that_nobody_was_pointed_to_is_refused() {
+    let (_upstream, gateway) = start().await;
+    let session = gateway.client().session().await;
+    for (params, code) in [("{}", None), (r#"{"cursor":"2"}"#, Some("params"))] {
+        let list = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{params}}}"#);
+        let answer = session.post(list).await;
+        assert_eq!(answer.code().as_deref(), code, "{params}");
+    }
+}

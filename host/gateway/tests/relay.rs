@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use http::Method;
 use serde_json::{Value, json};
+use support::stdio::Stdio;
 use support::upstream::Behaviour;
 use support::{Client, Gateway, PERMIT_ALL, Upstream, client};
 
@@ -429,6 +430,64 @@ async fn a_client_hears_of_lists_that_pass_alone_and_its_stream_ends_when_draini
     assert!(!stopping.is_finished(), "a call still runs");
     assert_eq!(calling.await.unwrap(), None);
     stopping.await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_is_asked_for_its_own_stream_as_often_as_it_may_have_one() {
+    for (why, revision, status, kind, most) in [
+        ("it offers none", "2025-11-25", 405, "text/event-stream", 1),
+        ("something else", "2025-11-25", 200, "application/json", 1),
+        ("one that ends", "2025-11-25", 200, "text/event-stream", 2),
+        ("no sessions", "2026-07-28", 200, "text/event-stream", 0),
+    ] {
+        let (upstream, gateway) = start(revision, ALL, "").await;
+        upstream.stream_with(status, kind);
+        let session = gateway.client().session().await;
+        let mut stream = session.stream(Method::GET, "").await;
+        assert_eq!(stream.status, 200, "{why}");
+        tokio::time::sleep(Duration::from_millis(1_600)).await;
+        assert!(upstream.streams_asked() <= most, "{why}");
+        until(|| upstream.streams_asked() >= most).await;
+        // What the client hears of besides is no matter of that stream.
+        session
+            .send(Method::DELETE, "/mcp/up", bytes::Bytes::new())
+            .await;
+        assert_eq!(stream.next().await, None, "{why}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_server_without_sessions_offers_is_asked_for_once_in_a_while() {
+    let (upstream, gateway) = start("2026-07-28", ALL, "").await;
+    let offer = r#"{"capabilities":{"tools":{},"prompts":{}},"supportedVersions":["2026-07-28"]}"#;
+    upstream.answer("server/discover", offer);
+    for _ in 0..3 {
+        let modern = gateway.client().modern("server/discover", None);
+        let said = modern.post(ask("server/discover", META)).await.json();
+        let capabilities = &said["result"]["capabilities"];
+        assert_eq!(capabilities["prompts"], json!({}), "{said}");
+        assert_eq!(capabilities["resources"], Value::Null, "{said}");
+    }
+    assert_eq!(upstream.asked("server/discover").len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_process_tells_of_a_subscription_reaches_whoever_subscribed() {
+    let stdio = Stdio::new();
+    let table = stdio.table() + "revision = \"2026-07-28\"\nmethods = [\"subscriptions/*\"]\n";
+    let gateway = Gateway::start_with(&table, PERMIT_ALL, "").await;
+    let modern = gateway.client().modern("subscriptions/listen", None);
+    let listen = ask("subscriptions/listen", META);
+    let mut events = modern.stream(Method::POST, &listen).await;
+    for method in [
+        "notifications/subscriptions/acknowledged",
+        "notifications/resources/updated",
+    ] {
+        let told = events.json().await;
+        assert_eq!(told["method"], method);
+        let whose = &told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"];
+        assert_eq!(whose, "q", "under the client's own id: {told}");
+    }
 }
 
 async fn until(holds: impl Fn() -> bool) {

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use countersign_gateway::config::Config;
 use countersign_gateway::environment::Environment;
-use countersign_gateway::operator::{Office, api};
+use countersign_gateway::operator::{Office, OperatorError, api};
 use serde_json::Value;
 use support::upstream::Behaviour;
 use support::{Client, Gateway, PERMIT_ALL, Upstream, client};
@@ -142,6 +142,8 @@ async fn the_answer_of_an_owner_that_was_given_up_settles_nothing_until_an_opera
     assert_eq!(data["code"], "settlement-failed", "{said}");
     let repeat = session.call("pay", "{}", Some("e1")).await.data();
     assert_eq!(repeat["code"], "blocked", "{repeat}");
+    let fetch = r#"{"jsonrpc":"2.0","id":2,"method":"countersign.dev/answer","params":{"execution_id":"e1"}}"#;
+    assert_eq!(session.post(fetch).await.code().as_deref(), Some("blocked"));
 
     let folder = gateway.path().to_owned();
     let explained = operator(&folder, |office| office.explain(e1()).unwrap()).await;
@@ -197,3 +199,75 @@ async fn a_caller_that_left_before_delivery_fetches_the_answer_that_was_settled(
     assert!(answer["result"]["content"].is_array(), "{answer}");
     assert_eq!(upstream.effects(), 2, "nothing ran again");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_operator_does_not_ask_rightly_is_refused_and_changes_nothing() {
+    let (upstream, gateway, session) = start().await;
+    let call = under_way(&upstream, &session, Duration::from_secs(3)).await;
+    let given_up = "UPDATE executions SET state = 'blocked', fence = fence + 1 \
+                    WHERE execution_id = 'e1'";
+    // Before anything of the answer comes, so that there is no late one either.
+    assert_eq!(sql(&gateway).execute(given_up, []).unwrap(), 1);
+    let folder = gateway.path().to_owned();
+    let resolve = |outcome: Option<&str>, late_answer, reason: &str, evidence: Option<&str>| {
+        let asked = api::Resolve {
+            which: e1(),
+            outcome: outcome.map(str::to_owned),
+            late_answer,
+            reason: reason.to_owned(),
+            evidence: evidence.map(str::to_owned),
+        };
+        Box::new(move |office: &Office| office.resolve(asked).map(drop)) as Asks
+    };
+    let list = |state: Option<&str>, limit| {
+        let asked = api::List {
+            state: state.map(str::to_owned),
+            limit,
+            ..api::List::default()
+        };
+        Box::new(move |office: &Office| office.list(asked).map(drop)) as Asks
+    };
+    let backup = |file: &str| {
+        let asked = api::Backup {
+            file: file.to_owned(),
+        };
+        Box::new(move |office: &Office| office.backup(asked).map(drop)) as Asks
+    };
+    let (succeeded, long) = (Some("succeeded"), "x".repeat(4_097));
+    for (why, asks) in [
+        (
+            "a late answer that never came",
+            resolve(None, true, "seen", None),
+        ),
+        ("no reason", resolve(succeeded, false, " ", None)),
+        ("too long a reason", resolve(succeeded, false, &long, None)),
+        (
+            "evidence that is no digest",
+            resolve(succeeded, false, "seen", Some("x")),
+        ),
+        (
+            "an outcome that is none",
+            resolve(Some("fine"), false, "seen", None),
+        ),
+        (
+            "neither outcome nor answer",
+            resolve(None, false, "seen", None),
+        ),
+        ("both", resolve(succeeded, true, "seen", None)),
+        ("a state that is none", list(Some("settled"), None)),
+        ("a page of nothing", list(None, Some(0))),
+        ("a page of too much", list(None, Some(1_001))),
+        ("a copy somewhere", backup("copy.db")),
+    ] {
+        let refused = operator(&folder, asks).await.unwrap_err().to_string();
+        assert!(refused.ends_with("(operator-request)"), "{why}: {refused}");
+    }
+    call.await.unwrap();
+    let repeat = session.call("pay", "{}", Some("e1")).await.data();
+    assert_eq!(repeat["code"], "blocked", "{repeat}");
+    let whole = resolve(succeeded, false, &long[1..], None);
+    operator(&folder, whole).await.unwrap();
+}
+
+/// Something that is asked of an office.
+type Asks = Box<dyn FnOnce(&Office) -> Result<(), OperatorError> + Send>;

@@ -11,7 +11,7 @@ mod support;
 
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use support::upstream::Behaviour;
 use support::{Gateway, PERMIT_ALL, Upstream, client};
 
@@ -159,6 +159,31 @@ async fn only_an_authoritative_answer_says_what_became_of_a_call() {
             "outcome-unknown",
         ),
         (
+            "a stream under 500",
+            raw(500, EVENTS, event(result)),
+            "outcome-unknown",
+        ),
+        (
+            "a stream that is no JSON first, and then a result",
+            raw(200, EVENTS, event("x") + &event(result)),
+            "outcome-unknown",
+        ),
+        (
+            "a stream that is no message first, and then a result",
+            raw(200, EVENTS, event("[]") + &event(result)),
+            "outcome-unknown",
+        ),
+        (
+            "a result of no known form, and then one that has it",
+            raw(
+                200,
+                EVENTS,
+                event(&result.replace(r#"{"content":[]}"#, "[]")) + &event(result),
+            ),
+            "outcome-unknown",
+        ),
+        ("an encoded result", Behaviour::Encoded, "outcome-unknown"),
+        (
             "a broken connection",
             Behaviour::BreakOff,
             "outcome-unknown",
@@ -206,6 +231,53 @@ async fn an_answer_that_never_comes_is_unknown_when_its_time_is_up() {
     assert_eq!(answer.code().as_deref(), Some("outcome-unknown"));
     assert!(answer.data()["countersign.dev/receipt"]["sequence"].is_number());
     assert_eq!(upstream.effects(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_answer_is_not_read_for_ever() {
+    let upstream = Upstream::start().await;
+    let server = format!(
+        "[[server]]\nname = \"up\"\nurl = \"{}\"\ncall_timeout_ms = 5000\n",
+        upstream.url()
+    );
+    let gateway = Gateway::start_with(&server, PERMIT_ALL, "").await;
+    upstream.behave(Behaviour::Endless);
+    let session = gateway.client().session().await;
+    let answer = session.call("pay", "{}", Some("e1")).await;
+    assert_eq!(answer.code().as_deref(), Some("outcome-unknown"));
+    let (_, folder) = gateway.stop().await;
+    let entries = support::entries(folder.path());
+    let terminal = entries.iter().find(|e| e["kind"] == "terminal").unwrap();
+    assert_eq!(terminal["refusal"], "upstream-status");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_greeting_that_leads_to_no_session_costs_no_identifier() {
+    for (why, revision, notes, greeted) in [
+        ("as it should be", "2025-06-18", 202, true),
+        ("a revision without sessions", "2026-07-28", 202, false),
+        ("a revision that nobody knows", "2031-01-01", 202, false),
+        (
+            "it does not take that it is greeted",
+            "2025-11-25",
+            400,
+            false,
+        ),
+    ] {
+        let upstream = Upstream::start().await;
+        upstream.greet_in(revision);
+        upstream.take_notes_with(http::StatusCode::from_u16(notes).unwrap());
+        let gateway = Gateway::start(&upstream, PERMIT_ALL, "").await;
+        let session = gateway.client().session().await;
+        let answer = session.call("pay", "{}", Some("e1")).await;
+        let code = (!greeted).then_some("upstream-unavailable");
+        assert_eq!(answer.code().as_deref(), code, "{why}");
+        if !greeted {
+            assert_eq!(answer.data()["safe_with_new_id"], true, "{why}");
+            assert_eq!(answer.data()["state"], Value::Null, "{why}");
+        }
+        assert_eq!(upstream.effects(), usize::from(greeted), "{why}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -407,4 +479,33 @@ async fn an_answer_that_was_on_its_way_when_its_call_was_cancelled_still_settles
     assert!(answer["result"]["content"].is_array(), "{answer}");
     let again = session.call("pay", "{}", Some("e1")).await.data();
     assert_eq!(again["outcome"], "succeeded", "{again}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_of_tools_that_has_no_end_or_is_too_long_is_none() {
+    let many: Vec<Value> = (0..10_001)
+        .map(|n| json!({"name": format!("t{n}")}))
+        .collect();
+    for (why, page, asked) in [
+        (
+            "it leads back",
+            r#"{"tools":[],"nextCursor":"1"}"#.to_owned(),
+            2,
+        ),
+        (
+            "it goes on",
+            r#"{"tools":[],"nextCursor":"COUNT"}"#.to_owned(),
+            1_000,
+        ),
+        ("too many", json!({"tools": many}).to_string(), 1),
+    ] {
+        let upstream = Upstream::start().await;
+        upstream.answer("tools/list", &page);
+        let gateway = Gateway::start(&upstream, PERMIT_ALL, "").await;
+        let session = gateway.client().session().await;
+        let answer = session.call("t1", "{}", Some("e1")).await;
+        let code = answer.code();
+        assert_eq!(code.as_deref(), Some("upstream-unavailable"), "{why}");
+        assert_eq!(upstream.asked("tools/list").len(), asked, "{why}");
+    }
 }

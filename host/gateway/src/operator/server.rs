@@ -111,6 +111,11 @@ struct Serving {
 #[derive(Clone)]
 struct Peer(String);
 
+/// Whether a user is an operator of a gateway that `owner` runs.
+const fn may_ask(uid: u32, owner: u32) -> bool {
+    uid == owner || uid == 0
+}
+
 /// Answers until `draining` says otherwise.
 pub(crate) async fn serve(
     listening: Listening,
@@ -140,7 +145,7 @@ pub(crate) async fn serve(
         // The folder lets in its owner and root alone; what the kernel says of
         // the other end is asked all the same, since it stands in the log.
         let peer = match stream.peer_cred() {
-            Ok(peer) if peer.uid() == owner || peer.uid() == 0 => Peer(by_uid(peer.uid())),
+            Ok(peer) if may_ask(peer.uid(), owner) => Peer(by_uid(peer.uid())),
             Ok(peer) => {
                 tracing::warn!(uid = peer.uid(), "a stranger at the operator's socket");
                 continue;
@@ -321,5 +326,41 @@ impl hyper::body::Body for Chunks {
         self.0
             .poll_recv(cx)
             .map(|chunk| chunk.map(|chunk| chunk.map(Frame::data)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_who_runs_the_gateway_and_root_are_its_operators() {
+        for (uid, owner, may) in [(7, 7, true), (0, 7, true), (8, 7, false), (7, 0, false)] {
+            assert_eq!(may_ask(uid, owner), may, "{uid} of {owner}");
+        }
+    }
+
+    #[tokio::test]
+    async fn the_socket_is_in_a_folder_of_its_owner_alone_and_goes_away_with_who_listens() {
+        let around = tempfile::tempdir().unwrap();
+        let folder = around.path().join("operator");
+        let socket = folder.join(SOCKET);
+        let listening = Listening::open(&folder).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&folder), 0o700);
+        drop(listening);
+        assert!(!socket.exists());
+        // What a gateway that was killed left behind is in nobody's way.
+        drop(std::os::unix::net::UnixListener::bind(&socket).unwrap());
+        assert!(socket.exists());
+        drop(Listening::open(&folder).unwrap());
+        for open in [0o750, 0o705, 0o701, 0o770] {
+            fs::set_permissions(&folder, fs::Permissions::from_mode(open)).unwrap();
+            let refused = Listening::open(&folder);
+            assert!(
+                matches!(refused, Err(SocketError::Permissions { mode, .. }) if mode == open),
+                "{open:04o}"
+            );
+        }
     }
 }

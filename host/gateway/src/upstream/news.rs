@@ -104,3 +104,31 @@ impl Desk {
         let _ = self.0.send(Arc::new(News { agent, topic, body }));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn so_many_news_wait_for_a_slow_stream_and_the_older_ones_are_lost_to_it() {
+        let (desk, agent) = (
+            Desk::default(),
+            Agent {
+                method: "token".to_owned(),
+                issuer: String::new(),
+                subject: "a".to_owned(),
+            },
+        );
+        let mut slow = desk.listen();
+        for _ in 0..=MOST_WAITING {
+            desk.tell(&agent, Topic::Log, None);
+        }
+        assert!(slow.try_recv().is_err(), "some are lost");
+        assert_eq!(slow.len(), MOST_WAITING);
+        assert_eq!(
+            slow.try_recv().unwrap().agent,
+            Some(agent),
+            "and are its own"
+        );
+    }
+}

@@ -1,15 +1,20 @@
 """A small MCP server over stdio, whose folder says how it behaves and keeps what it did.
 
-A file `broken` makes it end at once, `mute` keeps it from ever answering `initialize`. The tool `pay` works, `die` ends
-the process without an answer, `wait` never answers. `ask` asks its client for a sample and answers once a reply has come,
-`takeback` takes that back and answers, `leave` answers without waiting.
+A file `broken` makes it end at once, `mute` keeps it from ever answering `initialize`, `modern` makes it answer in a
+revision that has no such request, `stubborn` keeps it from ending with its input. The tool `pay` works, `die` ends the
+process without an answer, `wait` never answers. `ask` asks its client for a sample and answers once a reply has come,
+`takeback` takes that back and answers, `leave` answers without waiting. `say` writes its argument `text` as it is, with
+the id of the request for `ID` and 11 MiB for `PAD`, and `then` ends (`end`) or reads no more (`deaf`).
 """
 
 import json
+import os
 import pathlib
 import sys
+import time
 
-NAMES = ("pay", "die", "wait", "ask", "takeback", "leave")
+NAMES = ("pay", "die", "wait", "ask", "takeback", "leave", "say")
+SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 folder = pathlib.Path(sys.argv[1])
 
 
@@ -24,6 +29,7 @@ def say(message):
 
 
 note("starts")
+note("processes", os.getpid())
 if (folder / "broken").exists():
     sys.exit(1)
 asking = {}
@@ -39,11 +45,16 @@ for line in sys.stdin:
     elif method == "initialize":
         if (folder / "mute").exists():
             continue
-        result = {"protocolVersion": message["params"]["protocolVersion"], "capabilities": {"tools": {}}}
+        revision = "2026-07-28" if (folder / "modern").exists() else message["params"]["protocolVersion"]
+        result = {"protocolVersion": revision, "capabilities": {"tools": {}}}
         say({"id": request, "result": {**result, "serverInfo": {"name": "stdio", "version": "1"}}})
     elif method == "tools/list":
         tools = [{"name": name, "inputSchema": {"type": "object"}} for name in NAMES]
         say({"id": request, "result": {"tools": tools}})
+    elif method == "subscriptions/listen":
+        meta = {"_meta": {SUBSCRIPTION: request}}
+        say({"method": "notifications/subscriptions/acknowledged", "params": meta})
+        say({"method": "notifications/resources/updated", "params": {"uri": "test://a", **meta}})
     elif method == "tools/call":
         name = message["params"]["name"]
         note("effects", name)
@@ -59,4 +70,15 @@ for line in sys.stdin:
             say({"method": "notifications/cancelled", "params": {"requestId": asked}})
         if name in ("pay", "takeback", "leave"):
             say({"id": request, "result": {"content": []}})
+        if name == "say":
+            arguments = message["params"]["arguments"]
+            sys.stdout.write(arguments["text"].replace("ID", str(request)).replace("PAD", "x" * (11 << 20)))
+            sys.stdout.flush()
+            if arguments.get("then") == "end":
+                sys.exit(1)
+            if arguments.get("then") == "deaf":
+                os.close(0)
+                time.sleep(60)
+if (folder / "stubborn").exists():
+    time.sleep(60)
 note("ends")

@@ -38,6 +38,10 @@ pub enum Behaviour {
     Ask(String),
     /// These messages as events, then a result.
     Say(Vec<String>),
+    /// A result whose head says that it is encoded.
+    Encoded,
+    /// A page that never ends.
+    Endless,
 }
 
 #[derive(Clone)]
@@ -52,6 +56,14 @@ struct Shared {
     effects: AtomicUsize,
     initializes: AtomicUsize,
     greeting: Mutex<Duration>,
+    /// In which revision `initialize` is answered, if not in the asked one.
+    greets_in: Mutex<Option<String>>,
+    /// The status under which notifications are taken.
+    notes: Mutex<StatusCode>,
+    /// How its own stream is opened: the status and the content type of a body
+    /// that ends at once.
+    streams: Mutex<Option<(u16, &'static str)>>,
+    streams_asked: AtomicUsize,
     seen: Mutex<Vec<(HeaderMap, Bytes)>>,
     told: Mutex<Vec<Value>>,
     about_task: Mutex<String>,
@@ -78,6 +90,10 @@ impl Upstream {
             effects: AtomicUsize::new(0),
             initializes: AtomicUsize::new(0),
             greeting: Mutex::default(),
+            greets_in: Mutex::default(),
+            notes: Mutex::new(StatusCode::ACCEPTED),
+            streams: Mutex::default(),
+            streams_asked: AtomicUsize::new(0),
             seen: Mutex::default(),
             told: Mutex::default(),
             about_task: Mutex::default(),
@@ -128,6 +144,26 @@ impl Upstream {
         *self.shared.greeting.lock().unwrap() = time;
     }
 
+    /// Answers `initialize` in this revision.
+    pub fn greet_in(&self, revision: &str) {
+        *self.shared.greets_in.lock().unwrap() = Some(revision.to_owned());
+    }
+
+    /// Answers notifications with this status.
+    pub fn take_notes_with(&self, status: StatusCode) {
+        *self.shared.notes.lock().unwrap() = status;
+    }
+
+    /// Answers who asks for its own stream so, with a body that ends at once.
+    pub fn stream_with(&self, status: u16, kind: &'static str) {
+        *self.shared.streams.lock().unwrap() = Some((status, kind));
+    }
+
+    /// How often its own stream was asked for.
+    pub fn streams_asked(&self) -> usize {
+        self.shared.streams_asked.load(Ordering::SeqCst)
+    }
+
     /// Answers every question about a task with this raw JSON; as an error
     /// where it has a `code`.
     pub fn about_task(&self, answer: &str) {
@@ -150,7 +186,7 @@ impl Upstream {
     }
 
     /// Answers requests of a method with this raw result; as an error where it
-    /// has a `code`.
+    /// has a `code`. `COUNT` in it stands for how many there were.
     pub fn answer(&self, method: &str, raw: &str) {
         let mut answers = self.shared.answers.lock().unwrap();
         answers.insert(method.to_owned(), raw.to_owned());
@@ -208,6 +244,10 @@ async fn answer(
     body: Bytes,
 ) -> Response {
     if method == Method::GET {
+        shared.streams_asked.fetch_add(1, Ordering::SeqCst);
+        if let Some((status, kind)) = *shared.streams.lock().unwrap() {
+            return response(status, kind, Body::empty());
+        }
         let (sender, receiver) = tokio::sync::mpsc::channel(8);
         shared.listeners.lock().unwrap().push(sender);
         return response(200, "text/event-stream", Body::new(Stream(receiver)));
@@ -233,8 +273,9 @@ async fn answer(
             shared.initializes.fetch_add(1, Ordering::SeqCst);
             let greeting = *shared.greeting.lock().unwrap();
             tokio::time::sleep(greeting).await;
+            let other = shared.greets_in.lock().unwrap().clone();
             let mut response = reply(json!({
-                "protocolVersion": text("/params/protocolVersion"),
+                "protocolVersion": other.or_else(|| text("/params/protocolVersion")),
                 "capabilities": *shared.capabilities.lock().unwrap(),
                 "serverInfo": {"name": "up", "version": "1"},
             }));
@@ -243,7 +284,9 @@ async fn answer(
                 .insert("mcp-session-id", "s1".parse().unwrap());
             response
         }
-        Some("tools/list") => reply(json!({"tools": *shared.tools.lock().unwrap()})),
+        Some("tools/list") if !shared.answers.lock().unwrap().contains_key("tools/list") => {
+            reply(json!({"tools": *shared.tools.lock().unwrap()}))
+        }
         Some("tools/call") => {
             shared.effects.fetch_add(1, Ordering::SeqCst);
             shared.seen.lock().unwrap().push((headers, body.clone()));
@@ -274,7 +317,12 @@ async fn answer(
         Some(method) if shared.answers.lock().unwrap().contains_key(method) => {
             let answer = shared.answers.lock().unwrap()[method].clone();
             let text = String::from_utf8(body.to_vec()).unwrap();
-            shared.asked.lock().unwrap().push((headers, text));
+            let of = format!("\"method\":\"{method}\"");
+            let mut asked = shared.asked.lock().unwrap();
+            asked.push((headers, text));
+            let count = asked.iter().filter(|(_, body)| body.contains(&of)).count();
+            drop(asked);
+            let answer = answer.replace("COUNT", &count.to_string());
             let member = if answer.starts_with("{\"code\"") {
                 "error"
             } else {
@@ -286,7 +334,7 @@ async fn answer(
         _ => {
             let note = serde_json::from_slice(&body).unwrap();
             shared.told.lock().unwrap().push(note);
-            StatusCode::ACCEPTED.into_response()
+            shared.notes.lock().unwrap().into_response()
         }
     }
 }
@@ -335,6 +383,25 @@ async fn call(shared: &Arc<Shared>, behaviour: Behaviour, id: &str) -> Response 
             }
             body += &format!("data: {}\n\n", result(r#"{"content":[]}"#));
             response(200, "text/event-stream", Body::from(body))
+        }
+        Behaviour::Encoded => {
+            let mut response = json_response(200, &result(r#"{"content":[]}"#));
+            let gzip = http::HeaderValue::from_static("gzip");
+            response
+                .headers_mut()
+                .insert(header::CONTENT_ENCODING, gzip);
+            response
+        }
+        Behaviour::Endless => {
+            let (sender, receiver) = tokio::sync::mpsc::channel(1);
+            tokio::spawn(async move {
+                while sender
+                    .send(Bytes::from_static(&[b'x'; 8_192]))
+                    .await
+                    .is_ok()
+                {}
+            });
+            response(200, "text/html", Body::new(Stream(receiver)))
         }
         Behaviour::Ping => {
             let ping = "data: {\"jsonrpc\":\"2.0\",\"id\":\"p\",\"method\":\"ping\"}\n\n";

@@ -145,3 +145,35 @@ impl std::fmt::Debug for Connector {
 
 /// A response whose body is still to be read.
 pub(super) type Response = http::Response<Incoming>;
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn so_many_idle_connections_are_kept_and_none_that_has_ended() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        let connector = Connector::new(&url.parse().unwrap(), None).unwrap();
+        let mut accepted = Vec::new();
+        for _ in 0..=MOST_IDLE {
+            let connection = connector.open().await.unwrap();
+            accepted.push(listener.accept().await.unwrap());
+            connector.keep(connection);
+        }
+        assert_eq!(connector.idle.lock().unwrap().len(), MOST_IDLE);
+        drop(accepted);
+        while connector
+            .idle
+            .lock()
+            .unwrap()
+            .iter()
+            .any(|(_, c)| !c.sender.is_closed())
+        {
+            tokio::task::yield_now().await;
+        }
+        assert!(connector.idle().is_none());
+    }
+}

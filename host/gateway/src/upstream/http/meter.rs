@@ -114,7 +114,9 @@ mod tests {
         let mut stream = Metered::new(Vec::new(), meter.clone());
         let trace = Trace::default();
         meter.arm(None, trace.clone());
-        stream.write_all(b"").await.unwrap();
+        assert_eq!(stream.write(b"").await.unwrap(), 0);
+        let nothing = [io::IoSlice::new(b"")];
+        assert_eq!(stream.write_vectored(&nothing).await.unwrap(), 0);
         assert!(!trace.left());
         stream.write_all(b"P").await.unwrap();
         assert!(trace.left());

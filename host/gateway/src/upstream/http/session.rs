@@ -98,3 +98,39 @@ impl Sessions {
         sessions
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn only_the_session_that_was_found_gone_is_forgotten_and_only_its_agents() {
+        let agent = |subject: &str| Agent {
+            method: "token".to_owned(),
+            issuer: String::new(),
+            subject: subject.to_owned(),
+        };
+        let sessions = Sessions::default();
+        let session = || Arc::new(Session::without(Revision::R2025_11_25));
+        let (gone, newer, others) = (session(), session(), session());
+        *sessions.slot(&agent("a")).turn().await = Some(Arc::clone(&newer));
+        *sessions.slot(&agent("b")).turn().await = Some(Arc::clone(&others));
+        // Whoever met it gone comes after another has opened a new one.
+        sessions.forget(&agent("a"), &gone).await;
+        assert!(sessions.slot(&agent("a")).turn().await.is_some());
+        sessions.forget(&agent("a"), &newer).await;
+        assert!(sessions.slot(&agent("a")).turn().await.is_none());
+        assert!(sessions.slot(&agent("b")).turn().await.is_some());
+    }
+
+    #[test]
+    fn a_session_is_gone_where_the_server_gave_one_and_says_404_of_it() {
+        let secret = Some(HeaderValue::from_static("s"));
+        let offer = Offer::default();
+        let given = Session::greeted(Revision::R2025_11_25, offer, secret);
+        let none = Session::without(Revision::R2026_07_28);
+        assert!(given.is_gone(StatusCode::NOT_FOUND));
+        assert!(!given.is_gone(StatusCode::BAD_REQUEST));
+        assert!(!none.is_gone(StatusCode::NOT_FOUND));
+    }
+}

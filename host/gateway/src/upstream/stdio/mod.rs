@@ -315,4 +315,19 @@ mod tests {
         }
         assert!(!stdio.runs(&agent), "it ended");
     }
+
+    #[test]
+    fn of_a_command_the_program_is_shown_and_nothing_that_may_be_a_secret() {
+        let command = Command {
+            program: "/bin/cat".to_owned(),
+            arguments: vec!["--key=hunter2".to_owned()],
+            variables: vec![("KEY".to_owned(), "hunter2".to_owned())],
+            folder: None,
+        };
+        let shown = format!("{command:?}");
+        assert!(
+            shown.contains("/bin/cat") && !shown.contains("hunter2"),
+            "{shown}"
+        );
+    }
 }

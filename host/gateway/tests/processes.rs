@@ -1,0 +1,156 @@
+//! What a server that is a process of the gateway's own says, and how it ends.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on fails"
+)]
+
+mod support;
+
+use std::time::Duration;
+
+use serde_json::json;
+use support::stdio::Stdio;
+use support::{Gateway, PERMIT_ALL};
+
+/// A process that ended is started again almost at once.
+const SOON: &str = "retry_ms = 10\nlongest_retry_ms = 10\n";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_an_authoritative_answer_of_a_process_says_what_became_of_a_call() {
+    let result = r#"{"jsonrpc":"2.0","id":ID,"result":{"content":[]}}"#;
+    let error = r#"{"jsonrpc":"2.0","id":ID,"error":{"code":-32000,"message":"no"}}"#;
+    let line = |text: &str| format!("{text}\n");
+    let stdio = Stdio::new();
+    let gateway = Gateway::start_with(&(stdio.table() + SOON), PERMIT_ALL, "").await;
+    let session = gateway.client().session().await;
+    for (index, (why, text, then, outcome)) in [
+        ("a result", line(result), "", "succeeded"),
+        (
+            "a result with isError",
+            line(&result.replace("\"content\"", "\"isError\":true,\"content\"")),
+            "",
+            "tool-error",
+        ),
+        ("an error", line(error), "", "upstream-error"),
+        (
+            "a result after what is no message",
+            line("hello\n\n{\"a\":1,\"a\":2}\n[]") + &line(result),
+            "",
+            "succeeded",
+        ),
+        (
+            "a result of no known form, and then one that has it",
+            line(&result.replace(r#"{"content":[]}"#, "[]")) + &line(result),
+            "",
+            "outcome-unknown",
+        ),
+        (
+            "another id, and then its end",
+            line(&result.replace("ID", "987654")),
+            "end",
+            "outcome-unknown",
+        ),
+        (
+            "the id as a text, and then its end",
+            line(&result.replace("ID", "\"ID\"")),
+            "end",
+            "outcome-unknown",
+        ),
+        (
+            "a line that is cut off",
+            result.to_owned(),
+            "end",
+            "outcome-unknown",
+        ),
+        (
+            "a line of more than 10 MiB, and then a result",
+            line("PAD") + &line(result),
+            "",
+            "outcome-unknown",
+        ),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let arguments = json!({"text": text, "then": then}).to_string();
+        let id = format!("e{index}");
+        let first = session.call("say", &arguments, Some(&id)).await;
+        let unknown = outcome == "outcome-unknown";
+        assert_eq!(
+            first.code().as_deref(),
+            unknown.then_some("outcome-unknown"),
+            "{why}"
+        );
+        let data = session.call("say", &arguments, Some(&id)).await.data();
+        assert_eq!(data["outcome"], outcome, "{why}: {data}");
+        assert_eq!(stdio.noted("effects").len(), index + 1, "{why}: once");
+        // Longer than one that ended is left alone.
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_written_to_a_process_that_reads_no_more_may_have_reached_it() {
+    let stdio = Stdio::new();
+    let gateway = Gateway::start_with(&stdio.table(), PERMIT_ALL, "").await;
+    let session = gateway.client().session().await;
+    let text = "{\"jsonrpc\":\"2.0\",\"id\":ID,\"result\":{\"content\":[]}}\n";
+    let deaf = json!({"text": text, "then": "deaf"}).to_string();
+    assert_eq!(session.call("say", &deaf, None).await.code(), None);
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let data = session.call("pay", "{}", Some("e1")).await.data();
+    assert_eq!(data["code"], "outcome-unknown", "{data}");
+    assert_eq!(data["safe_with_new_id"], false, "{data}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_that_greets_in_a_revision_without_sessions_is_not_spoken_to_and_ended() {
+    let stdio = Stdio::new();
+    stdio.set("modern");
+    let gateway = Gateway::start_with(&(stdio.table() + SOON), PERMIT_ALL, "").await;
+    let session = gateway.client().session().await;
+    let data = session.call("pay", "{}", Some("e1")).await.data();
+    assert_eq!(data["code"], "upstream-unavailable", "{data}");
+    assert_eq!(data["safe_with_new_id"], true, "{data}");
+    assert!(stdio.noted("effects").is_empty());
+    stdio.unset("modern");
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert_eq!(session.call("pay", "{}", Some("e1")).await.code(), None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_that_does_not_end_with_its_input_is_ended() {
+    let stdio = Stdio::new();
+    stdio.set("stubborn");
+    let gateway = Gateway::start_with(&stdio.table(), PERMIT_ALL, "").await;
+    let session = gateway.client().session().await;
+    assert_eq!(session.call("pay", "{}", Some("e1")).await.code(), None);
+    let process = stdio.noted("processes").pop().unwrap();
+    let runs = || std::path::Path::new("/proc").join(&process).exists();
+    assert!(runs());
+    gateway.stop().await;
+    assert!(!runs(), "it would have stayed for a minute");
+    assert!(stdio.noted("ends").is_empty(), "it did not end by itself");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_has_the_environment_that_is_configured_and_nothing_of_the_gateways() {
+    let folder = tempfile::tempdir().unwrap();
+    let noted = folder.path().join("environment");
+    let server = format!(
+        "[[server]]\nname = \"up\"\ncommand = [\"/bin/sh\", \"-c\", \"env > {}\"]\n\
+         env = {{ CONFIGURED = \"yes\" }}\n",
+        noted.display()
+    );
+    let gateway = Gateway::start_with(&server, PERMIT_ALL, "").await;
+    let session = gateway.client().session().await;
+    session.call("pay", "{}", None).await;
+    let text = std::fs::read_to_string(&noted).unwrap();
+    assert!(text.contains("CONFIGURED=yes\n"), "{text}");
+    // What tests are run with.
+    for name in ["CARGO_MANIFEST_DIR", "CARGO_PKG_NAME"] {
+        assert!(!text.contains(name), "{name}: {text}");
+    }
+}
