@@ -43,6 +43,10 @@ fn what_is_not_known_is_noted_once_under_each_name_and_some_names_of_many() {
         let mut entry = start[0].clone();
         entry["sequence"] = start.len().into();
         entry["kind"] = format!("kind-{}", number % 40).into();
+        if number > 40 {
+            // For this there is no room any more.
+            entry["member"] = number.into();
+        }
         start.push(entry);
     }
     let notes = notes(&rewrite(&export, start), &world.inputs());

@@ -86,6 +86,20 @@ fn a_receipt_of_what_a_filtered_bundle_leaves_out_speaks_against_nothing() {
     assert_eq!(report.verdict(&Level::default()), Verdict::Verified);
 }
 
+#[test]
+fn a_filtered_bundle_may_leave_out_what_an_entry_follows() {
+    let world = World::full();
+    let mut inputs = world.inputs();
+    inputs.requests.clear();
+    let mut export = filtered(&world, "e-1");
+    // Its reservation, which its outcome and its retries follow.
+    export.lines.remove(0);
+    export.proofs.remove(0);
+    let report = world_report(&export, &inputs);
+    assert_eq!(report.status(Claim::Ordering), Status::NotEstablished);
+    assert_eq!(report.status(Claim::Integrity), Status::Verified);
+}
+
 /// A log's head at an earlier size, with the proof that the whole log continues it.
 fn earlier(world: &World, size: usize) -> (SignedCheckpoint, Consistency) {
     let mut head = Head::new(world.head.log_id().clone());

@@ -123,3 +123,20 @@ fn a_checkpoint_is_signed_by_the_key_in_force_or_by_whom_a_trusted_key_followed(
         );
     }
 }
+
+#[test]
+fn what_only_the_predecessor_signed_does_not_establish_what_the_trusted_key_never_did() {
+    let mut world = World::new();
+    let mut draft = world.draft(Kind::KeyRotated);
+    draft.key = Some(rotation(1, 2));
+    world.append(draft, None);
+    let mut export = Export::of(&world);
+    let mut inputs = world.inputs();
+    inputs.trusted = vec![key(2).verifying_key()];
+    let mut table = Table::new("keys-before");
+    for (by, expected) in [(1, Status::NotEstablished), (2, Verified)] {
+        export.notes = vec![Checkpoint::of(&world.head).sign(&key(by))];
+        let report = table.check("signed at the change", &export, &inputs);
+        assert_eq!(report.status(Claim::Integrity), expected, "{by}");
+    }
+}

@@ -276,6 +276,13 @@ fn an_entry_repeats_what_was_reserved_and_names_who_stated_an_outcome() {
                 reserved,
             ),
             (
+                "another call than was permitted",
+                |all| of(all, "terminal")["call_id"] = "lie".into(),
+                Ordering,
+                Against,
+                "it names a call that was not permitted to invoke",
+            ),
+            (
                 "a resolution by nobody",
                 |all| first(all, "resolution")["resolution"] = Value::Null,
                 Outcome,
