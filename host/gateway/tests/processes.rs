@@ -92,9 +92,10 @@ async fn only_an_authoritative_answer_of_a_process_says_what_became_of_a_call() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_written_to_a_process_that_reads_no_more_may_have_reached_it() {
+async fn what_was_written_to_a_process_that_reads_no_more_may_have_reached_it_and_another_is_started()
+ {
     let stdio = Stdio::new();
-    let gateway = Gateway::start_with(&stdio.table(), PERMIT_ALL, "").await;
+    let gateway = Gateway::start_with(&(stdio.table() + SOON), PERMIT_ALL, "").await;
     let session = gateway.client().session().await;
     let text = "{\"jsonrpc\":\"2.0\",\"id\":ID,\"result\":{\"content\":[]}}\n";
     let deaf = json!({"text": text, "then": "deaf"}).to_string();
@@ -103,6 +104,19 @@ async fn what_was_written_to_a_process_that_reads_no_more_may_have_reached_it() 
     let data = session.call("pay", "{}", Some("e1")).await.data();
     assert_eq!(data["code"], "outcome-unknown", "{data}");
     assert_eq!(data["safe_with_new_id"], false, "{data}");
+    // It would have lived on for a minute, its output open.
+    let mut tries = 0;
+    while session.call("pay", "{}", None).await.code().is_some() {
+        tries += 1;
+        assert!(tries < 100, "{:?}", stdio.noted("processes"));
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert_eq!(stdio.noted("processes").len(), 2);
+    assert_eq!(
+        stdio.noted("effects"),
+        ["say", "pay"],
+        "never the first again"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

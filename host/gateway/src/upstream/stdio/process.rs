@@ -134,9 +134,10 @@ impl Process {
         &self.desk
     }
 
-    /// Writes one message and its line end, whole.
+    /// Writes one message and its line end, whole. A process that takes no more
+    /// is ended, also where it would live on.
     pub(super) async fn write(
-        &self,
+        self: &Arc<Self>,
         mut message: Vec<u8>,
         gate: Option<&SendGate>,
         trace: &Trace,
@@ -149,24 +150,29 @@ impl Process {
         // Taken out while it is written to: a write that is broken off in the
         // middle of a line must not be followed by another.
         let Some(mut stream) = input.take() else {
-            return Err(Reason::Closed);
+            return Err(self.deaf());
         };
         if trace.pass(gate).is_err() {
             *input = Some(stream);
             return Err(Reason::ReservationLost);
         }
-        stream
-            .write_all(&message)
-            .await
-            .map_err(|_| Reason::Closed)?;
-        stream.flush().await.map_err(|_| Reason::Closed)?;
+        stream.write_all(&message).await.map_err(|_| self.deaf())?;
+        stream.flush().await.map_err(|_| self.deaf())?;
         *input = Some(stream);
         Ok(())
     }
 
+    /// Nothing can be said to it any more: what it was is over, and the next
+    /// call finds another one.
+    fn deaf(self: &Arc<Self>) -> Reason {
+        let process = Arc::clone(self);
+        tokio::spawn(async move { process.end().await });
+        Reason::Closed
+    }
+
     /// Writes what goes back to something that it said. A write that takes too
     /// long is broken off, which closes its input and so ends it.
-    async fn respond(&self, back: Vec<u8>) {
+    async fn respond(self: &Arc<Self>, back: Vec<u8>) {
         let trace = Trace::default();
         let written = self.write(back, None, &trace);
         if tokio::time::timeout(RESPOND, written).await.is_err() {
