@@ -9,12 +9,10 @@
 
 mod support;
 
-use std::time::Duration;
-
 use http::Method;
 use serde_json::json;
 use support::stdio::Stdio;
-use support::{Client, Gateway, PERMIT_ALL, client};
+use support::{Client, Gateway, PERMIT_ALL, client, until};
 
 const PERMIT: &str = "client_requests = [\"sampling/createMessage\"]\n";
 
@@ -29,16 +27,6 @@ async fn willing(gateway: &Gateway) -> Client {
     client
         .session_with("2025-11-25", r#"{"sampling":{}}"#)
         .await
-}
-
-async fn until(holds: impl Fn() -> bool) {
-    for _ in 0..400 {
-        if holds() {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("it never held");
 }
 
 const REPLY: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"n":1.0}}"#;
@@ -93,7 +81,7 @@ async fn while_calls_of_two_clients_are_open_neither_is_asked_and_while_two_of_o
         let (other, waiting) = (other.clone(), waiting.clone());
         tokio::spawn(async move { other.post(waiting).await })
     };
-    until(|| stdio.noted("effects").len() == 1).await;
+    until("the call arrived", || stdio.noted("effects").len() == 1).await;
     assert_eq!(mine.call("ask", "{}", None).await.code(), None);
     let replies = stdio.noted("replies");
     assert!(replies[0].contains("-32601"), "{replies:?}");
@@ -115,7 +103,7 @@ async fn what_nobody_waits_for_any_more_is_asked_of_no_other_client() {
         let other = other.clone();
         tokio::spawn(async move { other.post(waiting).await })
     };
-    until(|| stdio.noted("effects").len() == 1).await;
+    until("the call arrived", || stdio.noted("effects").len() == 1).await;
     let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
     assert_eq!(other.post(cancel).await.status, 202);
     open.await.unwrap();
@@ -149,6 +137,6 @@ async fn what_a_server_takes_back_or_does_not_wait_for_is_given_up() {
     assert!(stdio.noted("replies").is_empty());
     // Its call has its answer: there is no stream any more to ask on.
     session.call("leave", "{}", None).await;
-    until(|| !stdio.noted("replies").is_empty()).await;
+    until("the reply arrived", || !stdio.noted("replies").is_empty()).await;
     assert!(stdio.noted("replies")[0].contains("-32601"));
 }

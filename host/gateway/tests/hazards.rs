@@ -14,17 +14,7 @@ use std::time::Duration;
 use http::Method;
 use serde_json::{Value, json};
 use support::upstream::Behaviour;
-use support::{Client, Gateway, PERMIT_ALL, Upstream, client};
-
-async fn until(what: &str, holds: impl Fn() -> bool) {
-    for _ in 0..400 {
-        if holds() {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(25)).await;
-    }
-    panic!("never: {what}");
-}
+use support::{Client, Gateway, PERMIT_ALL, Upstream, client, until};
 
 async fn start() -> (Upstream, Gateway) {
     let upstream = Upstream::start().await;

@@ -16,7 +16,7 @@ use serde_json::Value;
 use support::door::Door;
 use support::stdio::Stdio;
 use support::upstream::Behaviour;
-use support::{Client, Gateway, PERMIT_ALL, Upstream};
+use support::{Client, Gateway, PERMIT_ALL, Upstream, until};
 
 const WATCHED: &str = "[telemetry]\nlisten = \"127.0.0.1:0\"\n";
 
@@ -38,16 +38,6 @@ async fn condition(gateway: &Gateway) -> String {
         "it is ready all the same"
     );
     condition
-}
-
-async fn until(holds: impl Fn() -> bool) {
-    for _ in 0..400 {
-        if holds() {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("it never held");
 }
 
 fn assert_left_alone(data: &Value) {
@@ -270,7 +260,7 @@ async fn a_process_that_is_never_greeted_does_not_live_on() {
     let session = gateway.client().session().await;
     let data = session.call("pay", "{}", Some("e1")).await.data();
     assert_eq!(data["code"], "upstream-unavailable", "{data}");
-    until(|| stdio.noted("ends").len() == 1).await;
+    until("it ended", || stdio.noted("ends").len() == 1).await;
     stdio.unset("mute");
     assert_eq!(session.call("pay", "{}", Some("e1")).await.code(), None);
 }

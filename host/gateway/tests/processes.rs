@@ -10,7 +10,9 @@ mod support;
 
 use std::time::Duration;
 
+use http::Method;
 use serde_json::json;
+use support::relaying::{META, ask};
 use support::stdio::Stdio;
 use support::{Gateway, PERMIT_ALL};
 
@@ -166,5 +168,24 @@ async fn a_process_has_the_environment_that_is_configured_and_nothing_of_the_gat
     // What tests are run with.
     for name in ["CARGO_MANIFEST_DIR", "CARGO_PKG_NAME"] {
         assert!(!text.contains(name), "{name}: {text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_process_tells_of_a_subscription_reaches_whoever_subscribed() {
+    let stdio = Stdio::new();
+    let table = stdio.table() + "revision = \"2026-07-28\"\nmethods = [\"subscriptions/*\"]\n";
+    let gateway = Gateway::start_with(&table, PERMIT_ALL, "").await;
+    let modern = gateway.client().modern("subscriptions/listen", None);
+    let listen = ask("subscriptions/listen", META);
+    let mut events = modern.stream(Method::POST, &listen).await;
+    for method in [
+        "notifications/subscriptions/acknowledged",
+        "notifications/resources/updated",
+    ] {
+        let told = events.json().await;
+        assert_eq!(told["method"], method);
+        let whose = &told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"];
+        assert_eq!(whose, "q", "under the client's own id: {told}");
     }
 }

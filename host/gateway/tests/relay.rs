@@ -12,31 +12,9 @@ use std::time::Duration;
 
 use http::Method;
 use serde_json::{Value, json};
-use support::stdio::Stdio;
+use support::relaying::{ALL, META, ask, start};
 use support::upstream::Behaviour;
-use support::{Client, Gateway, PERMIT_ALL, Upstream, client};
-
-/// A gateway that speaks `revision` upstream and lets `methods` pass.
-async fn start(revision: &str, methods: &str, more: &str) -> (Upstream, Gateway) {
-    let upstream = Upstream::start().await;
-    upstream.announce(json!({
-        "tools": {"listChanged": true}, "resources": {"subscribe": true}, "prompts": {},
-        "completions": {}, "logging": {},
-    }));
-    let server = format!(
-        "[[server]]\nname = \"up\"\nurl = \"{}\"\nrevision = \"{revision}\"\nmethods = {methods}\n{more}\n",
-        upstream.url()
-    );
-    let gateway = Gateway::start_with(&server, PERMIT_ALL, "").await;
-    (upstream, gateway)
-}
-
-const ALL: &str = r#"["resources/*", "prompts/*", "completion/*", "logging/*", "subscriptions/*"]"#;
-const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"sampling":{}}}"#;
-
-fn ask(method: &str, params: &str) -> String {
-    format!(r#"{{"jsonrpc":"2.0","id":"q","method":"{method}","params":{{{params}}}}}"#)
-}
+use support::{Gateway, PERMIT_ALL, Upstream, client, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_an_operator_does_not_let_pass_is_neither_announced_nor_sent() {
@@ -202,106 +180,6 @@ async fn a_server_asks_a_client_that_negotiated_it_where_the_operator_permits_it
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_hears_on_its_own_stream_of_what_it_subscribed_to_and_of_nothing_else() {
-    let (upstream, gateway) = start("2025-11-25", ALL, "").await;
-    upstream.answer("resources/subscribe", "{}");
-    upstream.answer("resources/unsubscribe", "{}");
-    let session = gateway.client().session().await;
-    session
-        .post(ask("resources/subscribe", r#""uri":"test://a""#))
-        .await;
-    let mut first = session.stream(Method::GET, "").await;
-    assert_eq!(first.status, 200);
-    until(|| upstream.listeners() == 1).await;
-    let updated = |uri: &str| {
-        format!(
-            r#"{{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{{"uri":"{uri}"}}}}"#
-        )
-    };
-    upstream.tell(&updated("test://b")).await;
-    upstream.tell(&updated("test://a/part")).await;
-    assert_eq!(first.json().await["params"]["uri"], "test://a/part");
-    // A new stream takes over, and both sessions share the upstream's one.
-    let mut second = session.stream(Method::GET, "").await;
-    assert_eq!(first.next().await, None);
-    let other = gateway.client().session().await;
-    let mut others = other.stream(Method::GET, "").await;
-    // Somebody was shown the list, and then it changed.
-    session.post(ask("tools/list", "")).await;
-    upstream.offer(json!([{"name": "new", "inputSchema": {"type": "object"}}]));
-    upstream
-        .tell(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#)
-        .await;
-    assert_eq!(
-        second.json().await["method"],
-        "notifications/tools/list_changed"
-    );
-    assert_eq!(
-        others.json().await["method"],
-        "notifications/tools/list_changed"
-    );
-    assert_eq!(upstream.listeners(), 1);
-    // What another session still wants is not given up upstream.
-    other
-        .post(ask("resources/subscribe", r#""uri":"test://a""#))
-        .await;
-    session
-        .post(ask("resources/unsubscribe", r#""uri":"test://a""#))
-        .await;
-    assert!(upstream.asked("resources/unsubscribe").is_empty());
-    upstream.tell(&updated("test://a")).await;
-    assert_eq!(others.json().await["params"]["uri"], "test://a");
-    // A session that ends takes its stream with it, and the last one the upstream's.
-    let gone = session
-        .send(Method::DELETE, "/mcp/up", bytes::Bytes::new())
-        .await;
-    assert_eq!(gone.status, 204);
-    assert_eq!(second.next().await, None);
-    drop(others);
-    until(|| upstream.listeners() == 0).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_stream_needs_a_session_of_this_agent_and_the_revision_of_that_session() {
-    let (_upstream, gateway) = start("2025-11-25", "[]", "").await;
-    let plain = gateway.client();
-    let session = plain.session().await;
-    let version = |client: &Client, version: &str| {
-        client
-            .without("mcp-protocol-version")
-            .with("mcp-protocol-version", version)
-    };
-    for (why, client, status) in [
-        (
-            "no session",
-            plain.with("mcp-protocol-version", "2025-11-25"),
-            400,
-        ),
-        (
-            "an unknown one",
-            plain.with("mcp-session-id", "nobody"),
-            404,
-        ),
-        ("another revision", version(&session, "2025-06-18"), 400),
-        (
-            "a revision without streams",
-            version(&session, "2026-07-28"),
-            405,
-        ),
-        (
-            "no event stream accepted",
-            session.without("accept").with("accept", "application/json"),
-            406,
-        ),
-    ] {
-        let answer = client
-            .send(Method::GET, "/mcp/up", bytes::Bytes::new())
-            .await;
-        assert_eq!(answer.status, status, "{why}");
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn log_messages_go_with_the_request_that_they_came_with_where_logging_passes() {
     let log = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1.0}}"#;
     for (methods, heard) in [(ALL, true), ("[]", false)] {
@@ -396,63 +274,13 @@ async fn a_server_hears_of_changed_roots_where_it_may_ask_for_them_alone() {
         session.call("pay", "{}", None).await;
         assert_eq!(session.post(changed).await.status, 202);
         if heard == 1 {
-            until(|| upstream.told(method).len() == 1).await;
+            until("the server was told", || upstream.told(method).len() == 1).await;
         } else {
             // What is sent after it has come long since.
             session.call("pay", "{}", None).await;
             tokio::time::sleep(Duration::from_millis(200)).await;
             assert!(upstream.told(method).is_empty());
         }
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_client_hears_of_lists_that_pass_alone_and_its_stream_ends_when_draining_begins() {
-    let (upstream, gateway) = start("2025-11-25", r#"["prompts/*"]"#, "").await;
-    let session = gateway.client().session().await;
-    let mut stream = session.stream(Method::GET, "").await;
-    until(|| upstream.listeners() == 1).await;
-    for list in ["resources", "prompts"] {
-        let method = format!("notifications/{list}/list_changed");
-        upstream
-            .tell(&format!(r#"{{"jsonrpc":"2.0","method":"{method}"}}"#))
-            .await;
-    }
-    assert_eq!(
-        stream.json().await["method"],
-        "notifications/prompts/list_changed"
-    );
-    upstream.behave(Behaviour::Slow(Duration::from_secs(2)));
-    let calling = tokio::spawn(async move { session.call("pay", "{}", None).await.code() });
-    until(|| upstream.effects() == 1).await;
-    let stopping = tokio::spawn(gateway.stop());
-    assert_eq!(stream.next().await, None);
-    assert!(!stopping.is_finished(), "a call still runs");
-    assert_eq!(calling.await.unwrap(), None);
-    stopping.await.unwrap();
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_server_is_asked_for_its_own_stream_as_often_as_it_may_have_one() {
-    for (why, revision, status, kind, most) in [
-        ("it offers none", "2025-11-25", 405, "text/event-stream", 1),
-        ("something else", "2025-11-25", 200, "application/json", 1),
-        ("one that ends", "2025-11-25", 200, "text/event-stream", 2),
-        ("no sessions", "2026-07-28", 200, "text/event-stream", 0),
-    ] {
-        let (upstream, gateway) = start(revision, ALL, "").await;
-        upstream.stream_with(status, kind);
-        let session = gateway.client().session().await;
-        let mut stream = session.stream(Method::GET, "").await;
-        assert_eq!(stream.status, 200, "{why}");
-        tokio::time::sleep(Duration::from_millis(1_600)).await;
-        assert!(upstream.streams_asked() <= most, "{why}");
-        until(|| upstream.streams_asked() >= most).await;
-        // What the client hears of besides is no matter of that stream.
-        session
-            .send(Method::DELETE, "/mcp/up", bytes::Bytes::new())
-            .await;
-        assert_eq!(stream.next().await, None, "{why}");
     }
 }
 
@@ -469,33 +297,4 @@ async fn what_a_server_without_sessions_offers_is_asked_for_once_in_a_while() {
         assert_eq!(capabilities["resources"], Value::Null, "{said}");
     }
     assert_eq!(upstream.asked("server/discover").len(), 1);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn what_a_process_tells_of_a_subscription_reaches_whoever_subscribed() {
-    let stdio = Stdio::new();
-    let table = stdio.table() + "revision = \"2026-07-28\"\nmethods = [\"subscriptions/*\"]\n";
-    let gateway = Gateway::start_with(&table, PERMIT_ALL, "").await;
-    let modern = gateway.client().modern("subscriptions/listen", None);
-    let listen = ask("subscriptions/listen", META);
-    let mut events = modern.stream(Method::POST, &listen).await;
-    for method in [
-        "notifications/subscriptions/acknowledged",
-        "notifications/resources/updated",
-    ] {
-        let told = events.json().await;
-        assert_eq!(told["method"], method);
-        let whose = &told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"];
-        assert_eq!(whose, "q", "under the client's own id: {told}");
-    }
-}
-
-async fn until(holds: impl Fn() -> bool) {
-    for _ in 0..200 {
-        if holds() {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(25)).await;
-    }
-    panic!("it never held");
 }

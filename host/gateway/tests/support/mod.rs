@@ -10,12 +10,14 @@
 pub mod client;
 pub mod clock;
 pub mod door;
+pub mod relaying;
 pub mod stdio;
 pub mod tls;
 pub mod upstream;
 
 use std::net::SocketAddr;
 use std::path::Path;
+use std::time::Duration;
 
 use countersign_gateway::config::Config;
 use countersign_gateway::environment::Environment;
@@ -28,6 +30,17 @@ pub use upstream::Upstream;
 
 /// Everything is allowed, so that policy does not stand in the way of a test.
 pub const PERMIT_ALL: &str = "permit (principal, action, resource);\n";
+
+/// Waits until something holds, for ten seconds at most.
+pub async fn until(what: &str, holds: impl Fn() -> bool) {
+    for _ in 0..1_000 {
+        if holds() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("{what}: never");
+}
 
 /// A gateway that runs, in a folder of its own.
 pub struct Gateway {

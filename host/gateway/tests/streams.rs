@@ -1,0 +1,170 @@
+//! The streams that a client opens by itself, and the one that a server is asked for.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on fails"
+)]
+
+mod support;
+
+use std::time::Duration;
+
+use http::Method;
+use serde_json::json;
+use support::relaying::{ALL, ask, start};
+use support::upstream::Behaviour;
+use support::{Client, until};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_hears_on_its_own_stream_of_what_it_subscribed_to_and_of_nothing_else() {
+    let (upstream, gateway) = start("2025-11-25", ALL, "").await;
+    upstream.answer("resources/subscribe", "{}");
+    upstream.answer("resources/unsubscribe", "{}");
+    let session = gateway.client().session().await;
+    session
+        .post(ask("resources/subscribe", r#""uri":"test://a""#))
+        .await;
+    let mut first = session.stream(Method::GET, "").await;
+    assert_eq!(first.status, 200);
+    until("the gateway listens", || upstream.listeners() == 1).await;
+    let updated = |uri: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{{"uri":"{uri}"}}}}"#
+        )
+    };
+    upstream.tell(&updated("test://b")).await;
+    upstream.tell(&updated("test://a/part")).await;
+    assert_eq!(first.json().await["params"]["uri"], "test://a/part");
+    // A new stream takes over, and both sessions share the upstream's one.
+    let mut second = session.stream(Method::GET, "").await;
+    assert_eq!(first.next().await, None);
+    let other = gateway.client().session().await;
+    let mut others = other.stream(Method::GET, "").await;
+    // Somebody was shown the list, and then it changed.
+    session.post(ask("tools/list", "")).await;
+    upstream.offer(json!([{"name": "new", "inputSchema": {"type": "object"}}]));
+    upstream
+        .tell(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#)
+        .await;
+    assert_eq!(
+        second.json().await["method"],
+        "notifications/tools/list_changed"
+    );
+    assert_eq!(
+        others.json().await["method"],
+        "notifications/tools/list_changed"
+    );
+    assert_eq!(upstream.listeners(), 1);
+    // What another session still wants is not given up upstream.
+    other
+        .post(ask("resources/subscribe", r#""uri":"test://a""#))
+        .await;
+    session
+        .post(ask("resources/unsubscribe", r#""uri":"test://a""#))
+        .await;
+    assert!(upstream.asked("resources/unsubscribe").is_empty());
+    upstream.tell(&updated("test://a")).await;
+    assert_eq!(others.json().await["params"]["uri"], "test://a");
+    // A session that ends takes its stream with it, and the last one the upstream's.
+    let gone = session
+        .send(Method::DELETE, "/mcp/up", bytes::Bytes::new())
+        .await;
+    assert_eq!(gone.status, 204);
+    assert_eq!(second.next().await, None);
+    drop(others);
+    until("the gateway listens no more", || upstream.listeners() == 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_needs_a_session_of_this_agent_and_the_revision_of_that_session() {
+    let (_upstream, gateway) = start("2025-11-25", "[]", "").await;
+    let plain = gateway.client();
+    let session = plain.session().await;
+    let version = |client: &Client, version: &str| {
+        client
+            .without("mcp-protocol-version")
+            .with("mcp-protocol-version", version)
+    };
+    for (why, client, status) in [
+        (
+            "no session",
+            plain.with("mcp-protocol-version", "2025-11-25"),
+            400,
+        ),
+        (
+            "an unknown one",
+            plain.with("mcp-session-id", "nobody"),
+            404,
+        ),
+        ("another revision", version(&session, "2025-06-18"), 400),
+        (
+            "a revision without streams",
+            version(&session, "2026-07-28"),
+            405,
+        ),
+        (
+            "no event stream accepted",
+            session.without("accept").with("accept", "application/json"),
+            406,
+        ),
+    ] {
+        let answer = client
+            .send(Method::GET, "/mcp/up", bytes::Bytes::new())
+            .await;
+        assert_eq!(answer.status, status, "{why}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_hears_of_lists_that_pass_alone_and_its_stream_ends_when_draining_begins() {
+    let (upstream, gateway) = start("2025-11-25", r#"["prompts/*"]"#, "").await;
+    let session = gateway.client().session().await;
+    let mut stream = session.stream(Method::GET, "").await;
+    until("the gateway listens", || upstream.listeners() == 1).await;
+    for list in ["resources", "prompts"] {
+        let method = format!("notifications/{list}/list_changed");
+        upstream
+            .tell(&format!(r#"{{"jsonrpc":"2.0","method":"{method}"}}"#))
+            .await;
+    }
+    assert_eq!(
+        stream.json().await["method"],
+        "notifications/prompts/list_changed"
+    );
+    upstream.behave(Behaviour::Slow(Duration::from_secs(2)));
+    let calling = tokio::spawn(async move { session.call("pay", "{}", None).await.code() });
+    until("the call arrived", || upstream.effects() == 1).await;
+    let stopping = tokio::spawn(gateway.stop());
+    assert_eq!(stream.next().await, None);
+    assert!(!stopping.is_finished(), "a call still runs");
+    assert_eq!(calling.await.unwrap(), None);
+    stopping.await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_is_asked_for_its_own_stream_as_often_as_it_may_have_one() {
+    for (why, revision, status, kind, most) in [
+        ("it offers none", "2025-11-25", 405, "text/event-stream", 1),
+        ("something else", "2025-11-25", 200, "application/json", 1),
+        ("one that ends", "2025-11-25", 200, "text/event-stream", 2),
+        ("no sessions", "2026-07-28", 200, "text/event-stream", 0),
+    ] {
+        let (upstream, gateway) = start(revision, ALL, "").await;
+        upstream.stream_with(status, kind);
+        let session = gateway.client().session().await;
+        let mut stream = session.stream(Method::GET, "").await;
+        assert_eq!(stream.status, 200, "{why}");
+        tokio::time::sleep(Duration::from_millis(1_600)).await;
+        assert!(upstream.streams_asked() <= most, "{why}");
+        until("the stream was asked for", || {
+            upstream.streams_asked() >= most
+        })
+        .await;
+        // What the client hears of besides is no matter of that stream.
+        session
+            .send(Method::DELETE, "/mcp/up", bytes::Bytes::new())
+            .await;
+        assert_eq!(stream.next().await, None, "{why}");
+    }
+}
