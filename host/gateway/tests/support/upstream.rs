@@ -14,6 +14,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::any;
+use axum::serve::ListenerExt as _;
 use countersign_canon::{Document, Limits};
 use http::{HeaderMap, Method, StatusCode};
 use serde_json::{Value, json};
@@ -32,6 +33,7 @@ struct Shared {
     behaviour: Mutex<Behaviour>,
     tools: Mutex<Value>,
     effects: AtomicUsize,
+    connections: AtomicUsize,
     initializes: AtomicUsize,
     greeting: Mutex<Duration>,
     /// In which revision `initialize` is answered, if not in the asked one.
@@ -66,6 +68,7 @@ impl Upstream {
             behaviour: Mutex::new(Behaviour::Result(r#"{"content":[]}"#.to_owned())),
             tools: Mutex::new(json!([tool("pay"), tool("Pay"), tool("look")])),
             effects: AtomicUsize::new(0),
+            connections: AtomicUsize::new(0),
             initializes: AtomicUsize::new(0),
             greeting: Mutex::default(),
             greets_in: Mutex::default(),
@@ -88,6 +91,10 @@ impl Upstream {
         let router = Router::new()
             .route("/mcp", any(answer))
             .with_state(Arc::clone(&shared));
+        let accepted = Arc::clone(&shared);
+        let listener = listener.tap_io(move |_| {
+            accepted.connections.fetch_add(1, Ordering::SeqCst);
+        });
         tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         Self { address, shared }
     }
@@ -111,6 +118,11 @@ impl Upstream {
     /// How many calls had their effect.
     pub fn effects(&self) -> usize {
         self.shared.effects.load(Ordering::SeqCst)
+    }
+
+    /// How many connections were opened to it.
+    pub fn connections(&self) -> usize {
+        self.shared.connections.load(Ordering::SeqCst)
     }
 
     pub fn initializes(&self) -> usize {
@@ -148,12 +160,12 @@ impl Upstream {
         answer.clone_into(&mut self.shared.about_task.lock().unwrap());
     }
 
-    /// How many questions about tasks arrived.
     /// Takes this long to answer about a task.
     pub fn ponder(&self, time: Duration) {
         *self.shared.pondering.lock().unwrap() = time;
     }
 
+    /// How many questions about tasks arrived.
     pub fn asked_about_tasks(&self) -> usize {
         self.shared.asked_about_tasks.load(Ordering::SeqCst)
     }
@@ -183,7 +195,7 @@ impl Upstream {
         self.shared.replies.lock().unwrap().clone()
     }
 
-    /// How many streams of its own are open.
+    /// How many streams of its own are open, and of those that linger.
     pub fn listeners(&self) -> usize {
         let mut listeners = self.shared.listeners.lock().unwrap();
         listeners.retain(|listener| !listener.is_closed());

@@ -15,16 +15,22 @@ use hyper_util::rt::TokioIo;
 use rustls::pki_types::{CertificateDer, ServerName};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_rustls::TlsConnector;
 
 use super::meter::{Meter, Metered};
+use super::receive::drain;
 use crate::tls;
 use crate::upstream::Reason;
 
 /// Shorter than the five seconds after which common servers close.
 const IDLE: Duration = Duration::from_secs(3);
 const MOST_IDLE: usize = 64;
+/// How long a stream that has given its answer may take to end, and how many
+/// are waited for at once; the connection of any other one ends with it.
+const END: Duration = Duration::from_secs(1);
+const MOST_ENDING: usize = 64;
 
 /// Where connections come from.
 pub(super) struct Connector {
@@ -32,6 +38,7 @@ pub(super) struct Connector {
     port: u16,
     tls: Option<(TlsConnector, ServerName<'static>)>,
     idle: Mutex<Vec<(Instant, Connection)>>,
+    ending: Arc<Semaphore>,
 }
 
 /// One open connection.
@@ -67,6 +74,7 @@ impl Connector {
             port,
             tls: secured,
             idle: Mutex::default(),
+            ending: Arc::new(Semaphore::new(MOST_ENDING)),
         })
     }
 
@@ -88,6 +96,21 @@ impl Connector {
         if idle.len() < MOST_IDLE {
             idle.push((Instant::now(), connection));
         }
+    }
+
+    /// Keeps a connection once the rest of its response, which is for nobody,
+    /// has been read; nobody waits for that.
+    pub(super) fn keep_after(self: &Arc<Self>, connection: Connection, rest: Incoming) {
+        let Ok(place) = Arc::clone(&self.ending).try_acquire_owned() else {
+            return;
+        };
+        let connector = Arc::clone(self);
+        tokio::spawn(async move {
+            if let Ok(true) = tokio::time::timeout(END, drain(rest)).await {
+                connector.keep(connection);
+            }
+            drop(place);
+        });
     }
 
     pub(super) fn forget(&self) {
@@ -148,6 +171,8 @@ pub(super) type Response = http::Response<Incoming>;
 
 #[cfg(test)]
 mod tests {
+    use http_body_util::BodyExt as _;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::TcpListener;
 
     use super::*;
@@ -175,5 +200,29 @@ mod tests {
             tokio::task::yield_now().await;
         }
         assert!(connector.idle().is_none());
+    }
+    #[tokio::test]
+    async fn an_end_is_waited_for_while_there_is_room_for_that() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url: Uri = format!("http://{}/", listener.local_addr().unwrap())
+            .parse()
+            .unwrap();
+        for (room, soon) in [(0, true), (1, false)] {
+            let mut connector = Connector::new(&url, None).unwrap();
+            connector.ending = Arc::new(Semaphore::new(room));
+            let connector = Arc::new(connector);
+            let mut connection = connector.open().await.unwrap();
+            let mut accepted = listener.accept().await.unwrap().0;
+            let endless = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n";
+            accepted.write_all(endless).await.unwrap();
+            let request = http::Request::get("/").body(Full::default()).unwrap();
+            let response = connection.sender.send_request(request).await.unwrap();
+            let mut body = response.into_body();
+            body.frame().await.unwrap().unwrap();
+            connector.keep_after(connection, body);
+            let mut rest = Vec::new();
+            let ended = tokio::time::timeout(END / 2, accepted.read_to_end(&mut rest)).await;
+            assert_eq!(ended.is_ok(), soon, "room for {room}");
+        }
     }
 }

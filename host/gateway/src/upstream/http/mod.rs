@@ -22,7 +22,7 @@ use rustls::pki_types::CertificateDer;
 
 use self::connect::{Connection, Connector, Response};
 pub(crate) use self::listen::Listening;
-use self::receive::{Open, Received};
+use self::receive::{Open, Received, Rest};
 use self::session::{Session, Sessions};
 use super::breaker::Unready;
 use super::{Answer, Exchange, IDENTITY, Read, Reason, Request, Signals, Trace};
@@ -44,7 +44,7 @@ pub(super) struct Http {
 pub(super) struct Inner {
     url: Uri,
     headers: Vec<(HeaderName, HeaderValue)>,
-    connector: Connector,
+    connector: Arc<Connector>,
     sessions: Sessions,
     /// With which clients' capabilities an upstream is greeted, in JSON.
     capabilities: Vec<u8>,
@@ -67,7 +67,7 @@ impl Http {
         connect_timeout: Duration,
         signals: Signals,
     ) -> Result<Self, rustls::Error> {
-        let connector = Connector::new(&url, roots)?;
+        let connector = Arc::new(Connector::new(&url, roots)?);
         let inner = Inner {
             url,
             headers,
@@ -170,9 +170,9 @@ impl Inner {
             signals: &self.signals,
             back: None,
         };
-        let received = receive::answer(sent.response, &open, read).await;
-        self.recycle(sent.connection, received.reusable());
-        let Received::Answer { value, .. } = received else {
+        let (received, rest) = receive::answer(sent.response, &open, read).await;
+        self.recycle(sent.connection, rest);
+        let Received::Answer(value) = received else {
             tracing::warn!(url = %self.url, "the server did not answer `initialize`");
             return Err(Reason::Ungreeted);
         };
@@ -242,13 +242,11 @@ impl Inner {
             signals: &self.signals,
             back: Some((self, &session)),
         };
-        let received = receive::answer(sent.response, &open, read).await;
-        self.recycle(sent.connection, received.reusable());
+        let (received, rest) = receive::answer(sent.response, &open, read).await;
+        self.recycle(sent.connection, rest);
         match received {
-            Received::Answer { value, .. } => Exchange::Answered(value),
-            Received::Nothing {
-                reason, received, ..
-            } => {
+            Received::Answer(value) => Exchange::Answered(value),
+            Received::Nothing { reason, received } => {
                 if gone {
                     // The next call opens a new one; this call is not sent again.
                     self.sessions.forget(agent, &session).await;
@@ -292,8 +290,8 @@ impl Inner {
             .await
             .map_err(|(reason, _)| reason)?;
         let good = sent.response.status().is_success();
-        let reusable = receive::discard(sent.response).await;
-        self.recycle(sent.connection, reusable);
+        let rest = receive::discard(sent.response).await;
+        self.recycle(sent.connection, rest);
         if good { Ok(()) } else { Err(Reason::Status) }
     }
 
@@ -342,9 +340,11 @@ impl Inner {
         Err((Reason::Unreachable, false))
     }
 
-    fn recycle(&self, connection: Connection, reusable: bool) {
-        if reusable {
-            self.connector.keep(connection);
+    fn recycle(&self, connection: Connection, rest: Rest) {
+        match rest {
+            Rest::Nothing => self.connector.keep(connection),
+            Rest::Stream(body) => self.connector.keep_after(connection, body),
+            Rest::Dropped => {}
         }
     }
 

@@ -49,32 +49,24 @@ impl<'o> Open<'o> {
 
 /// What a response came to.
 pub(super) enum Received<T> {
-    Answer {
-        value: T,
-        /// The body was read to its end.
-        whole: bool,
-    },
-    Nothing {
-        reason: Reason,
-        received: bool,
-        whole: bool,
-    },
+    Answer(T),
+    Nothing { reason: Reason, received: bool },
+}
+
+/// What of a response is still to be read, after which its connection can carry
+/// another request.
+pub(super) enum Rest {
+    Nothing,
+    /// A stream that has given its answer.
+    Stream(Incoming),
+    /// It is not read any further: the connection ends.
+    Dropped,
 }
 
 impl<T> Received<T> {
-    /// Whether the connection can carry another request.
-    pub(super) fn reusable(&self) -> bool {
-        match self {
-            Self::Answer { whole, .. } | Self::Nothing { whole, .. } => *whole,
-        }
-    }
-
-    fn nothing(reason: Reason, received: bool, whole: bool) -> Self {
-        Self::Nothing {
-            reason,
-            received,
-            whole,
-        }
+    fn nothing(reason: Reason, received: bool, whole: bool) -> (Self, Rest) {
+        let rest = if whole { Rest::Nothing } else { Rest::Dropped };
+        (Self::Nothing { reason, received }, rest)
     }
 }
 
@@ -82,7 +74,7 @@ pub(super) async fn answer<T: Send>(
     response: Response,
     open: &Open<'_>,
     read: impl Read<T>,
-) -> Received<T> {
+) -> (Received<T>, Rest) {
     let (head, body) = response.into_parts();
     let kind = head
         .headers
@@ -105,12 +97,17 @@ pub(super) async fn answer<T: Send>(
     }
 }
 
-/// Reads a response that has no answer; says whether the connection is free.
-pub(super) async fn discard(response: Response) -> bool {
-    drain(response.into_body()).await
+/// Reads a response that has no answer.
+pub(super) async fn discard(response: Response) -> Rest {
+    if drain(response.into_body()).await {
+        Rest::Nothing
+    } else {
+        Rest::Dropped
+    }
 }
 
-async fn drain(body: Incoming) -> bool {
+/// Reads what nobody needs; says whether the connection is free.
+pub(super) async fn drain(body: Incoming) -> bool {
     Limited::new(body, MOST_DISCARDED).collect().await.is_ok()
 }
 
@@ -119,7 +116,7 @@ async fn json<T: Send>(
     body: Incoming,
     open: &Open<'_>,
     read: impl Read<T>,
-) -> Received<T> {
+) -> (Received<T>, Rest) {
     let bytes = match Limited::new(body, MOST_BYTES).collect().await {
         Ok(collected) => collected.to_bytes(),
         Err(error) if error.is::<LengthLimitError>() => {
@@ -145,12 +142,16 @@ async fn json<T: Send>(
         return Received::nothing(Reason::Status, true, true);
     }
     match read(answer) {
-        Some(value) => Received::Answer { value, whole: true },
+        Some(value) => (Received::Answer(value), Rest::Nothing),
         None => Received::nothing(Reason::Unreadable, true, true),
     }
 }
 
-async fn events<T: Send>(body: Incoming, open: &Open<'_>, read: impl Read<T>) -> Received<T> {
+async fn events<T: Send>(
+    body: Incoming,
+    open: &Open<'_>,
+    read: impl Read<T>,
+) -> (Received<T>, Rest) {
     let mut body = body;
     let mut parser = Parser::new(MOST_BYTES);
     let mut read = Some(read);
@@ -201,10 +202,7 @@ async fn events<T: Send>(body: Incoming, open: &Open<'_>, read: impl Read<T>) ->
                         };
                         // The stream ends with its answer; what else it may
                         // say is for nobody.
-                        return Received::Answer {
-                            value,
-                            whole: false,
-                        };
+                        return (Received::Answer(value), Rest::Stream(body));
                     }
                 }
             }

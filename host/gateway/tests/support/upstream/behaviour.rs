@@ -30,6 +30,8 @@ pub enum Behaviour {
     Ask(String),
     /// These messages as events, then a result.
     Say(Vec<String>),
+    /// A result as an event, on a stream that stays open.
+    Linger,
     /// A result whose head says that it is encoded.
     Encoded,
     /// A page that never ends.
@@ -80,6 +82,13 @@ pub(super) async fn call(shared: &Arc<Shared>, behaviour: Behaviour, id: &str) -
             }
             body += &format!("data: {}\n\n", result(r#"{"content":[]}"#));
             response(200, "text/event-stream", Body::from(body))
+        }
+        Behaviour::Linger => {
+            let (sender, receiver) = tokio::sync::mpsc::channel(1);
+            let event = format!("data: {}\n\n", result(r#"{"content":[]}"#));
+            sender.try_send(Bytes::from(event)).unwrap();
+            shared.listeners.lock().unwrap().push(sender);
+            response(200, "text/event-stream", Body::new(Stream(receiver)))
         }
         Behaviour::Encoded => {
             let mut response = json_response(200, &result(r#"{"content":[]}"#));
