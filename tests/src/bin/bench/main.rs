@@ -49,6 +49,7 @@ fn main() -> ExitCode {
             ledger::pairs(folder.as_ref(), pairs.parse().expect("a number"));
         }
         ["plain-proxy", upstream] => gateway::plain_proxy(upstream),
+        ["sdk-server"] => gateway::sdk_server(),
         ["instructions", folder, rounds] => {
             instructions::run(folder.as_ref(), rounds.parse().expect("a number"));
         }

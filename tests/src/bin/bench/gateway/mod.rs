@@ -5,22 +5,25 @@ mod load;
 mod memory;
 mod proxy;
 pub(crate) mod rules;
+mod sdk;
 mod server;
+mod side;
 mod stages;
+mod tell;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use countersign_tests::measure::processor_time_of;
-use countersign_tests::{Gateway, Plan, Process, SERVER, Server as Behind};
+use countersign_tests::{Gateway, Plan, Process, Server as Behind};
+use tempfile::TempDir;
 
-use crate::report::{self, Goal, Report, Turns, no_goal};
+use crate::report::Report;
 pub(crate) use load::Load;
-use load::Turn;
 pub(crate) use proxy::serve as plain_proxy;
-use rules::{APPLICABLE, RULES, TOOL};
+pub(crate) use sdk::serve as sdk_server;
 use server::Server;
+use side::Side;
 use stages::{Passed, STAGES};
 
 const CONCURRENCY: [usize; 3] = [1, 16, 64];
@@ -32,26 +35,6 @@ const LIMITS: &str = "[limits]\ncalls_per_server = 512\ncalls_per_agent = 512\n\
                       requests_per_second = 1000000\nburst = 1000000\n\
                       connections_per_peer = 4096\n[catalog]\nfile = \"catalog.json\"\n\
                       [telemetry]\nlisten = \"127.0.0.1:0\"\n";
-
-/// What clients call.
-struct Side {
-    name: &'static str,
-    load: Load,
-    /// The process that stands between, where one does.
-    process: Option<u32>,
-    /// One for each concurrency.
-    seen: [Seen; CONCURRENCY.len()],
-}
-
-/// What the turns at one concurrency came to.
-#[derive(Default)]
-struct Seen {
-    rate: Turns,
-    p50: Turns,
-    p99: Turns,
-    /// What the process between used for a call, in microseconds.
-    used: Turns,
-}
 
 /// `without_durability` is the folder of the build that never waits for a disk.
 pub(crate) fn run(without_durability: Option<&Path>) -> Report {
@@ -65,127 +48,111 @@ pub(crate) fn run(without_durability: Option<&Path>) -> Report {
 
 async fn measure(without_durability: Option<&Path>) -> Report {
     let mut report = Report::new("The gateway");
-    let server = Server::start().await;
-    let folder = tempfile::tempdir().unwrap();
-    let mut proxy = Process::start(
-        Command::new(std::env::current_exe().unwrap()).args(["plain-proxy", server.address()]),
-        folder.path().join("proxy.log"),
-    );
-    let proxied = proxy.says("listening on ", 0).await;
-    let mut durable = start(&server, None).await;
+    tell::method(&mut report);
     let program = without_durability.map(|folder| folder.join("countersign"));
-    let mut undurable = match program {
-        Some(program) => Some(start(&server, Some(program)).await),
-        None => None,
-    };
-    let mut sides = vec![
-        Side::new("straight to the server", server.url(), None),
-        Side::new(
-            "a plain reverse proxy",
-            format!("{proxied}/mcp"),
-            Some(proxy.id()),
-        ),
-        Side::new("Countersign", durable.url(), durable.process()),
-    ];
-    if let Some(gateway) = &undurable {
-        sides.push(Side::new(
-            "Countersign, nothing synced",
-            gateway.url(),
-            gateway.process(),
-        ));
-    }
-    for side in &sides {
-        side.load.run("warm", 16, TURN).await;
-    }
-    for turn in 0..TURNS {
-        for (place, clients) in CONCURRENCY.into_iter().enumerate() {
-            // In turns, so that all see the same machine.
-            for side in &mut sides {
-                side.turn(place, &format!("e-{turn}-{clients}")).await;
-            }
-        }
-    }
-    let busy = memory::resident(&durable);
-    let mut way = vec![passing(&sides[2], &durable).await];
-    if let Some(gateway) = &undurable {
-        way.push(passing(&sides[3], gateway).await);
-    }
-    assert!(durable.stop().await, "{}", durable.log());
-    if let Some(gateway) = &mut undurable {
-        assert!(gateway.stop().await, "{}", gateway.log());
-    }
-    tell(&mut report, &sides);
-    tell_of_stages(&mut report, &way);
-    let (rest, held) = with_sessions(&server).await;
-    report.table(
-        [
-            "resident memory of the gateway, MiB",
-            "measured",
-            "goal",
-            "met",
-        ],
-        &[
-            row("at rest", rest, Goal::AtMost(60.0)),
-            row(
-                "at 1,000 open sessions, each with a stream that is held open",
-                held,
-                Goal::AtMost(200.0),
-            ),
-            with("after the calls above", report::number(busy), no_goal()),
-        ],
-    );
+    let folder = tempfile::tempdir().unwrap();
+    let mut real = this("sdk-server", None, &folder.path().join("server.log"));
+    let url = format!("{}/mcp", real.says("listening on ", 0).await);
+    let mut before = Before::new(url, program.clone()).await;
+    before.turns().await;
+    let busy = memory::resident(&before.durable);
+    let way = before.ways().await;
+    tell::sides(&mut report, tell::REAL, &before.sides);
+    tell::ratios(&mut report, &before.sides, true);
+    tell::stages(&mut report, &way);
+    before.end().await;
+    drop(real);
+    let empty = Server::start().await;
+    let mut before = Before::new(empty.url(), program).await;
+    before.turns().await;
+    tell::sides(&mut report, tell::EMPTY, &before.sides);
+    tell::ratios(&mut report, &before.sides, false);
+    before.end().await;
+    let (rest, held) = with_sessions(&empty).await;
+    tell::memory(&mut report, rest, held, busy);
     report
 }
 
-fn row(name: &str, value: f64, goal: Goal) -> [String; 4] {
-    with(name, report::number(value), goal.cells(value))
+/// This program as another process.
+fn this(part: &str, argument: Option<&str>, log: &Path) -> Process {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    Process::start(command.arg(part).args(argument), log.to_owned())
 }
 
-fn with(name: &str, value: String, [goal, met]: [String; 2]) -> [String; 4] {
-    [name.to_owned(), value, goal, met]
+/// Everything that stands before one server.
+struct Before {
+    sides: Vec<Side>,
+    durable: Gateway,
+    undurable: Option<Gateway>,
+    _proxy: Process,
+    _folder: TempDir,
 }
 
-impl Side {
-    fn new(name: &'static str, url: String, process: Option<u32>) -> Self {
-        let load = Load {
-            url,
-            tool: TOOL,
-            arguments: rules::arguments(),
+impl Before {
+    /// `program` is the gateway that never waits for a disk.
+    async fn new(url: String, program: Option<PathBuf>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let address = url.trim_start_matches("http://").trim_end_matches("/mcp");
+        let log = folder.path().join("proxy.log");
+        let mut proxy = this("plain-proxy", Some(address), &log);
+        let proxied = format!("{}/mcp", proxy.says("listening on ", 0).await);
+        let durable = start(&url, None).await;
+        let undurable = match program {
+            Some(program) => Some(start(&url, Some(program)).await),
+            None => None,
         };
+        let mut sides = vec![
+            Side::new("straight to the server", url, None),
+            Side::new("a plain reverse proxy", proxied, Some(proxy.id())),
+            Side::new("Countersign", durable.url(), durable.process()),
+        ];
+        if let Some(gateway) = &undurable {
+            let (url, process) = (gateway.url(), gateway.process());
+            sides.push(Side::new("Countersign, nothing synced", url, process));
+        }
         Self {
-            name,
-            load,
-            process,
-            seen: Default::default(),
+            sides,
+            durable,
+            undurable,
+            _proxy: proxy,
+            _folder: folder,
         }
     }
 
-    async fn turn(&mut self, place: usize, name: &str) {
-        let used = || self.process.and_then(processor_time_of);
-        let before = used();
-        let done = self.load.run(name, CONCURRENCY[place], TURN).await;
-        let used = used().zip(before).map(|(after, before)| after - before);
-        let seen = &mut self.seen[place];
-        seen.add(&done);
-        if let Some(used) = used {
-            let calls = done.took.count().max(1) as f64;
-            seen.used.add(used.as_secs_f64() * 1e6 / calls);
+    async fn turns(&mut self) {
+        for side in &self.sides {
+            side.load.run("warm", 16, TURN).await;
+        }
+        for turn in 0..TURNS {
+            for (place, clients) in CONCURRENCY.into_iter().enumerate() {
+                // In turns, so that all see the same machine.
+                for side in &mut self.sides {
+                    side.turn(place, &format!("e-{turn}-{clients}")).await;
+                }
+            }
         }
     }
-}
 
-impl Seen {
-    fn add(&mut self, turn: &Turn) {
-        let micros = |percent| turn.took.percentile(percent).as_secs_f64() * 1e6;
-        self.rate.add(turn.rate);
-        self.p50.add(micros(50));
-        self.p99.add(micros(99));
+    /// Microseconds of each stage of a call, as it ships and with nothing synced.
+    async fn ways(&self) -> Vec<[f64; STAGES.len()]> {
+        let mut ways = vec![passing(&self.sides[2], &self.durable).await];
+        if let Some(gateway) = &self.undurable {
+            ways.push(passing(&self.sides[3], gateway).await);
+        }
+        ways
+    }
+
+    async fn end(mut self) {
+        for gateway in [Some(&mut self.durable), self.undurable.as_mut()] {
+            let Some(gateway) = gateway else { continue };
+            assert!(gateway.stop().await, "{}", gateway.log());
+        }
     }
 }
 
 /// A gateway with the bundle, its tools approved.
-async fn start(server: &Server, program: Option<PathBuf>) -> Gateway {
-    let plan = Plan::new(Behind::Http(server.url())).permit_everything();
+async fn start(url: &str, program: Option<PathBuf>) -> Gateway {
+    let plan = Plan::new(Behind::Http(url.to_owned())).permit_everything();
     let plan = match program {
         Some(program) => plan.program(program),
         None => plan,
@@ -201,7 +168,7 @@ async fn start(server: &Server, program: Option<PathBuf>) -> Gateway {
 
 /// A gateway that has served nobody, and the same with its sessions.
 async fn with_sessions(server: &Server) -> (f64, f64) {
-    let mut gateway = start(server, None).await;
+    let mut gateway = start(&server.url(), None).await;
     let rest = memory::resident(&gateway);
     let streams = memory::sessions(&gateway).await;
     let held = memory::resident(&gateway);
@@ -215,109 +182,4 @@ async fn passing(side: &Side, gateway: &Gateway) -> [f64; STAGES.len()] {
     let before = Passed::of(gateway).await;
     side.load.run("way", 1, 2 * TURN).await;
     Passed::of(gateway).await.since(&before)
-}
-
-fn tell_of_stages(report: &mut Report, way: &[[f64; STAGES.len()]]) {
-    report.say(
-        "Where the time of a call goes, by the gateway's own histograms, with one client: the mean of each stage. What \
-         a stage waits for is in it: the writer's thread and the commit in *reserve* and *settle*, the server in \
-         *invoke*.",
-    );
-    let rows: Vec<[String; 3]> = STAGES
-        .iter()
-        .enumerate()
-        .map(|(stage, name)| {
-            let of = |side: usize| way.get(side).map_or(f64::NAN, |took| took[stage]);
-            [
-                (*name).to_owned(),
-                report::number(of(1)),
-                report::number(of(0)),
-            ]
-        })
-        .collect();
-    report.table(["stage", "nothing synced, µs", "as it ships, µs"], &rows);
-}
-
-fn tell(report: &mut Report, sides: &[Side]) {
-    report.say(&format!(
-        "`cargo xtask bench gateway`: clients that call as fast as they are answered, over loopback, each on a \
-         connection of its own; a call of a kibibyte, its arguments held against their approved schema, and a bundle \
-         of {RULES} rules of which {APPLICABLE} are about its tool, nearly all of these about other accounts and \
-         agents. The plain proxy has the same HTTP library, keeps connections, streams both ways and reads nothing. \
-         Clients, server and what stands between share the processors. {TURNS} turns of {} s of each side in \
-         alternation: the middle one, and between which all lie. *Nothing synced* is a build made for this alone that \
-         writes the same and never waits for the disk; the shipped program has no such switch. The server is named \
-         `{SERVER}`, and one agent makes all calls, its limits raised. What stands between *used* so much time of \
-         processors for a call.",
-        TURN.as_secs_f64()
-    ));
-    let mut rows = Vec::new();
-    for (place, clients) in CONCURRENCY.into_iter().enumerate() {
-        let proxy = sides
-            .get(1)
-            .map_or(0.0, |side| side.seen[place].rate.middle());
-        for side in sides {
-            let seen = &side.seen[place];
-            rows.push([
-                clients.to_string(),
-                side.name.to_owned(),
-                seen.rate.shown(),
-                report::number(seen.rate.middle() / proxy),
-                seen.p50.shown(),
-                seen.p99.shown(),
-                side.process.map_or(String::new(), |_| seen.used.shown()),
-            ]);
-        }
-    }
-    report.table(
-        [
-            "clients",
-            "through",
-            "calls in a second",
-            "to the proxy's",
-            "p50, µs",
-            "p99, µs",
-            "it used, µs a call",
-        ],
-        &rows,
-    );
-    let rate = |side: usize, place: usize| {
-        sides
-            .get(side)
-            .map_or(f64::NAN, |side| side.seen[place].rate.middle())
-    };
-    let p50 = |side: usize| {
-        sides
-            .get(side)
-            .map_or(f64::NAN, |side| side.seen[0].p50.middle())
-    };
-    let mut rows = vec![row(
-        "calls with durability at 64 clients, to the plain proxy's",
-        rate(2, 2) / rate(1, 2),
-        Goal::AtLeast(0.3),
-    )];
-    if sides.len() > 3 {
-        rows.insert(
-            0,
-            row(
-                "calls with nothing synced at 16 clients, to the plain proxy's",
-                rate(3, 1) / rate(1, 1),
-                Goal::AtLeast(0.4),
-            ),
-        );
-        rows.push(row(
-            "p50 at 1 client that admission, policy and evidence add to the plain proxy, nothing synced, µs",
-            p50(3) - p50(1),
-            Goal::AtMost(150.0),
-        ));
-    }
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    // What the processors give in the time of a call at the goal, without what
-    // client and server need of it.
-    let left = processors as f64 * 1e6 * (1.0 / (0.4 * rate(1, 1)) - 1.0 / rate(0, 1));
-    let name = format!(
-        "what 0.4 of the proxy leaves to the gateway, on {processors} processors, µs a call"
-    );
-    rows.push(with(&name, report::number(left), no_goal()));
-    report.table(["", "measured", "goal", "met"], &rows);
 }

@@ -29,11 +29,6 @@ impl Server {
         Self { address, task }
     }
 
-    /// `HOST:PORT`
-    pub(super) fn address(&self) -> &str {
-        &self.address
-    }
-
     pub(super) fn url(&self) -> String {
         format!("http://{}/mcp", self.address)
     }
