@@ -73,7 +73,7 @@ impl store::Store for Store {
 
     fn begin(&mut self, _wanted: &Wanted<'_>) -> Result<Base, StoreError> {
         let connection = self.connection()?;
-        connection.execute_batch("BEGIN IMMEDIATE")?;
+        connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
         base(connection, &self.log_id)
     }
 
@@ -106,7 +106,8 @@ impl store::Store for Store {
     }
 
     fn commit(&mut self) -> Result<(), StoreError> {
-        Ok(self.connection()?.execute_batch("COMMIT")?)
+        self.connection()?.prepare_cached("COMMIT")?.execute([])?;
+        Ok(())
     }
 
     fn rollback(&mut self) -> Result<(), StoreError> {
