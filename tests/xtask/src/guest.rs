@@ -266,13 +266,23 @@ fn toolchain() -> Outcome<Toolchain> {
             ["toolchain", "install", "--profile", "minimal", RUSTC],
         ))?;
     }
-    if !toolchain.has_target()? {
-        println!("   installing the target {TARGET}");
-        let mut add = chore::command("rustup", ["target", "add", TARGET]);
-        let named = toolchain.name().into_iter();
-        chore::run(add.args(named.flat_map(|name| ["--toolchain", name])))?;
-    }
+    add_target(&toolchain)?;
     Ok(toolchain)
+}
+
+/// Installs what a vendor's profile is built for, with the toolchain in use.
+pub(crate) fn target() -> Outcome {
+    add_target(&Toolchain::in_use())
+}
+
+fn add_target(toolchain: &Toolchain) -> Outcome {
+    if toolchain.has_target()? {
+        return Ok(());
+    }
+    println!("   installing the target {TARGET}");
+    let mut add = chore::command("rustup", ["target", "add", TARGET]);
+    let named = toolchain.name().into_iter();
+    chore::run(add.args(named.flat_map(|name| ["--toolchain", name])))
 }
 
 /// What a crate of the guest workspace builds, if it builds a component.
