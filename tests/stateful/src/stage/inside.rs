@@ -183,12 +183,14 @@ impl Inside {
     }
 
     pub(super) fn kill(&mut self) {
-        let Some(Running { runtime, .. }) = self.running.take() else {
+        // Held as a whole: a gateway whose `stop` is dropped comes to rest in good
+        // order, and who is killed writes nothing more.
+        let Some(running) = self.running.take() else {
             return;
         };
         self.saboteur.die();
         self.saboteur.release();
-        runtime.shutdown_background();
+        running.runtime.shutdown_background();
         self.generation += 1;
     }
 }
