@@ -201,6 +201,7 @@ mod tests {
         }
         assert!(connector.idle().is_none());
     }
+
     #[tokio::test]
     async fn an_end_is_waited_for_while_there_is_room_for_that() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -213,10 +214,16 @@ mod tests {
             let connector = Arc::new(connector);
             let mut connection = connector.open().await.unwrap();
             let mut accepted = listener.accept().await.unwrap().0;
-            let endless = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n";
-            accepted.write_all(endless).await.unwrap();
             let request = http::Request::get("/").body(Full::default()).unwrap();
-            let response = connection.sender.send_request(request).await.unwrap();
+            let asking = connection.sender.send_request(request);
+            let answering = async {
+                // An answer that nobody asked for would end the connection.
+                let _ = accepted.read(&mut [0; 1_024]).await.unwrap();
+                let endless = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n";
+                accepted.write_all(endless).await.unwrap();
+            };
+            let (response, ()) = tokio::join!(asking, answering);
+            let response = response.unwrap();
             let mut body = response.into_body();
             body.frame().await.unwrap().unwrap();
             connector.keep_after(connection, body);

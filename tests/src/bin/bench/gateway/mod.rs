@@ -51,7 +51,7 @@ async fn measure(without_durability: Option<&Path>) -> Report {
     tell::method(&mut report);
     let program = without_durability.map(|folder| folder.join("countersign"));
     let folder = tempfile::tempdir().unwrap();
-    let mut real = this("sdk-server", None, &folder.path().join("server.log"));
+    let mut real = part("sdk-server", None, &folder.path().join("server.log"));
     let url = format!("{}/mcp", real.says("listening on ", 0).await);
     let mut before = Before::new(url, program.clone()).await;
     before.turns().await;
@@ -73,10 +73,10 @@ async fn measure(without_durability: Option<&Path>) -> Report {
     report
 }
 
-/// This program as another process.
-fn this(part: &str, argument: Option<&str>, log: &Path) -> Process {
+/// A part of this program, in a process of its own.
+fn part(name: &str, argument: Option<&str>, log: &Path) -> Process {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    Process::start(command.arg(part).args(argument), log.to_owned())
+    Process::start(command.arg(name).args(argument), log.to_owned())
 }
 
 /// Everything that stands before one server.
@@ -94,7 +94,7 @@ impl Before {
         let folder = tempfile::tempdir().unwrap();
         let address = url.trim_start_matches("http://").trim_end_matches("/mcp");
         let log = folder.path().join("proxy.log");
-        let mut proxy = this("plain-proxy", Some(address), &log);
+        let mut proxy = part("plain-proxy", Some(address), &log);
         let proxied = format!("{}/mcp", proxy.says("listening on ", 0).await);
         let durable = start(&url, None).await;
         let undurable = match program {
