@@ -58,7 +58,8 @@ pub(crate) struct Arguments {
     model: bool,
     /// Instead, break the ledger and the gateway on purpose, one way at a time,
     /// and have tests and harness catch each; with a text, only the ways whose
-    /// name holds it
+    /// name holds it, or those that the `tests`, the `harness` or the `stateful`
+    /// one is to catch
     #[arg(long, value_name = "TEXT", num_args = 0..=1, default_missing_value = "",
           conflicts_with_all = ["only", "seed", "model"])]
     mutations: Option<String>,

@@ -52,13 +52,14 @@ enum Became {
     Broken(String),
 }
 
-/// Tries the mutations whose name holds `only`; the empty text is in each.
+/// Tries the mutations whose name holds `only`, or that `only` is to catch; the
+/// empty text is in each.
 pub(super) fn run(only: &str) -> Outcome {
     if !tools::nextest() {
         let install = "cargo install cargo-nextest --locked";
         return Err(Failure::new(format!("this needs cargo-nextest: {install}")));
     }
-    let chosen = |mutation: &&Mutation| mutation.name.contains(only);
+    let chosen = |one: &&Mutation| one.name.contains(only) || one.by.name() == only;
     let mutations: Vec<&Mutation> = all().filter(chosen).collect();
     let bench = Workbench::prepare(&mutations)?;
     let mut failed = 0;

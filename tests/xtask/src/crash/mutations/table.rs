@@ -26,6 +26,17 @@ pub(super) enum By {
     Stateful,
 }
 
+impl By {
+    /// The word for it on the command line.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Tests(_) => "tests",
+            Self::Harness(..) => "harness",
+            Self::Stateful => "stateful",
+        }
+    }
+}
+
 const UNIT: By = By::Tests(&["--lib"]);
 const CHECKED: By = By::Tests(&["--test", "checked"]);
 const CRASHES: By = By::Tests(&["--test", "crashes"]);
