@@ -123,17 +123,13 @@ impl Workbench {
         }
         let cells: BTreeSet<_> = mutations.iter().filter_map(|one| cells(one.by)).collect();
         if !cells.is_empty() {
-            unbroken(
-                &bench
-                    .cargo(&[&["build", "--workspace", "--lib"], HARNESS_BINARIES].concat())
-                    .output()?,
-            )?;
+            unbroken(&bench.build(HARNESS_BINARIES).output()?)?;
         }
         for (store, cells) in cells {
             unbroken(&bench.harness(store, cells).output()?)?;
         }
         if mutations.iter().any(|one| matches!(one.by, By::Stateful)) {
-            unbroken(&bench.cargo(STATEFUL_BINARY).output()?)?;
+            unbroken(&bench.build(STATEFUL_BINARIES).output()?)?;
             unbroken(&bench.stateful().output()?)?;
         }
         Ok(bench)
@@ -149,6 +145,13 @@ impl Workbench {
             .env("CARGO_PROFILE_DEV_DEBUG", "0")
             .env("CARGO_INCREMENTAL", "1")
             .env("CARGO_TARGET_DIR", &self.build);
+        command
+    }
+
+    /// What is built of the copy.
+    fn build(&self, what: &[&str]) -> Command {
+        let mut command = self.cargo(&["build", "--workspace"]);
+        command.args(what);
         command
     }
 
@@ -236,9 +239,7 @@ impl Workbench {
     }
 
     fn judge_by_harness(&self, store: &str, cells: &str) -> Outcome<Became> {
-        let build = self
-            .cargo(&["build", "--workspace", "--bin", "countersign"])
-            .output()?;
+        let build = self.build(&["--bin", "countersign"]).output()?;
         if !build.status.success() {
             return Ok(caught_by(&build));
         }
@@ -253,7 +254,7 @@ impl Workbench {
     }
 
     fn judge_by_model(&self) -> Outcome<Became> {
-        let build = self.cargo(STATEFUL_BINARY).output()?;
+        let build = self.build(STATEFUL_BINARIES).output()?;
         if !build.status.success() {
             return Ok(caught_by(&build));
         }
@@ -274,8 +275,9 @@ impl Workbench {
     }
 }
 
-/// What the stateful harness is built by.
-const STATEFUL_BINARY: &[&str] = &["build", "--workspace", "--bin", "stateful"];
+/// What the stateful harness is, and the gateway that it starts for the plans that
+/// are kept.
+const STATEFUL_BINARIES: &[&str] = &["--bin", "countersign", "--bin", "stateful"];
 
 /// What is said of a test that had to be stopped; once is enough.
 const HUNG: &str = " (it hung)";
