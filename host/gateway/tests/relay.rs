@@ -49,6 +49,35 @@ async fn what_an_operator_does_not_let_pass_is_neither_announced_nor_sent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_meta_that_is_no_object_is_refused_as_it_is_in_a_call() {
+    for revision in ["2025-11-25", "2026-07-28"] {
+        let (upstream, gateway) = start(revision, ALL, "").await;
+        upstream.answer("resources/read", "{}");
+        let session = gateway.client().session().await;
+        for meta in ["null", "[]", "\"progressToken\"", "7", "true"] {
+            let asked = session
+                .post(ask(
+                    "resources/read",
+                    &format!(r#""uri":"a","_meta":{meta}"#),
+                ))
+                .await;
+            let called = session
+                .post(ask(
+                    "tools/call",
+                    &format!(r#""name":"echo","_meta":{meta}"#),
+                ))
+                .await;
+            assert_eq!(asked.code().as_deref(), Some("params"), "{meta}");
+            assert_eq!(asked.code(), called.code(), "{meta}");
+            let pointer = |said: &Value| said["error"]["data"]["pointer"].clone();
+            assert_eq!(pointer(&asked.json()), "/params/_meta", "{meta}");
+            assert_eq!(pointer(&asked.json()), pointer(&called.json()), "{meta}");
+        }
+        assert!(upstream.asked("resources/read").is_empty(), "{revision}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_passes_keeps_its_bytes_in_both_directions() {
     let (upstream, gateway) = start("2025-11-25", ALL, "").await;
     let result = r#"{ "contents" : [ {"uri":"a", "n":[1.0,-0,1e400,12345678901234567890123]} ], "_meta":{"k":1.50} }"#;

@@ -24,7 +24,10 @@ pub fn params(sent: Option<Item<'_>>, minted: &[(&str, Vec<u8>)]) -> Option<Vec<
     let mut out = vec![b'{'];
     let mut meta = vec![b'{'];
     for member in sent.into_iter().flat_map(Item::children) {
-        if member.name() != Some("_meta") || member.kind() != Kind::Object {
+        let is_meta = member.name() == Some("_meta");
+        // In place of a `_meta` that is no object the gateway writes its own, if
+        // it writes one: never both.
+        if !is_meta || (member.kind() != Kind::Object && minted.is_empty()) {
             put(&mut out, member.name().unwrap_or_default(), member.raw());
             continue;
         }
@@ -164,6 +167,83 @@ mod tests {
         }
         assert_eq!(params(None, &[]), None);
         assert_eq!(params(Some(read("{}").root()), &[]).unwrap(), b"{}");
+    }
+
+    #[test]
+    fn no_name_is_written_twice_whatever_was_sent() {
+        let minted = [("progressToken", b"7".to_vec()), ("k", b"8".to_vec())];
+        for sent in [
+            r#"{}"#,
+            r#"{"_meta":null}"#,
+            r#"{"_meta":[{"k":1}],"uri":"x"}"#,
+            r#"{"uri":"x","_meta":"progressToken"}"#,
+            r#"{"_meta":{}}"#,
+            r#"{"_meta":{"a":1,"b":{"a":1}},"a":1}"#,
+            r#"{"_meta":{"progressToken":1}}"#,
+        ] {
+            let document = read(sent);
+            for minted in [&minted[..1], &[]] {
+                let Some(params) = params(Some(document.root()), minted) else {
+                    panic!("{sent}");
+                };
+                let text = String::from_utf8(params).unwrap();
+                // The strict reader takes no name twice.
+                let written = read(&text);
+                let token = written.root().get("_meta");
+                let token = token.and_then(|meta| meta.get("progressToken"));
+                assert_eq!(token.is_some(), !minted.is_empty(), "{text}");
+                let others = |document: &Document<'_>| {
+                    let members = document.root().children();
+                    let others = members.filter(|member| member.name() != Some("_meta"));
+                    others
+                        .map(|member| member.raw().to_vec())
+                        .collect::<Vec<_>>()
+                };
+                assert_eq!(others(&written), others(&document), "{text}");
+            }
+        }
+        let kept = params(Some(read(r#"{"_meta":{"a":1,"b":2}}"#).root()), &minted).unwrap();
+        assert_eq!(
+            String::from_utf8(kept).unwrap(),
+            r#"{"_meta":{"a":1,"b":2,"progressToken":7,"k":8}}"#
+        );
+        let left = params(Some(read(r#"{"_meta":null}"#).root()), &[]).unwrap();
+        assert_eq!(left, br#"{"_meta":null}"#);
+        // Nothing to say of itself, and nothing was said.
+        assert_eq!(
+            params(None, &minted).unwrap(),
+            br#"{"_meta":{"progressToken":7,"k":8}}"#
+        );
+    }
+
+    #[test]
+    fn what_goes_between_a_server_and_a_client_keeps_its_bytes() {
+        let sent = read(r#"{"message" : "m", "n":[1.0,-0]}"#);
+        for (message, form) in [
+            (
+                request(3, "elicitation/create", Some(sent.root())),
+                r#"{"jsonrpc":"2.0","id":3,"method":"elicitation/create","params":{"message" : "m", "n":[1.0,-0]}}"#,
+            ),
+            (
+                request(3, "roots/list", None),
+                r#"{"jsonrpc":"2.0","id":3,"method":"roots/list"}"#,
+            ),
+            (
+                answer(b"1.0", &Ok(br#"{"a" : 1}"#.to_vec())),
+                r#"{"jsonrpc":"2.0","id":1.0,"result":{"a" : 1}}"#,
+            ),
+            (
+                answer(b"\"q\"", &Err(br#"{"code":1}"#.to_vec())),
+                r#"{"jsonrpc":"2.0","id":"q","error":{"code":1}}"#,
+            ),
+        ] {
+            assert_eq!(String::from_utf8(message).unwrap(), form);
+        }
+        let given = read(r#"{"_meta":{"io.modelcontextprotocol/subscriptionId":5},"x":1.0}"#);
+        assert_eq!(
+            String::from_utf8(result(given.root(), 5, &Id::Text("mine".to_owned()))).unwrap(),
+            r#"{"_meta":{"io.modelcontextprotocol/subscriptionId":"mine"},"x":1.0}"#
+        );
     }
 
     #[test]

@@ -10,7 +10,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::response::Response;
-use countersign_canon::document::Item;
+use countersign_canon::document::{Item, Kind};
 use countersign_canon::{Code, Document, Limits, Refusal, Request};
 use countersign_mcp::answer::ResultType;
 use countersign_mcp::capability::Capability;
@@ -118,6 +118,7 @@ impl Relay {
         if method.is_endless() && !self.streams {
             return Err(Problem::new(ErrorCode::NotAcceptable).into());
         }
+        self.has_meta_of_its_form()?;
         self.continues()?;
         if let Some(session) = &self.arrival.session {
             let claim = session.claim(&self.request.id);
@@ -125,6 +126,25 @@ impl Relay {
             self.claim = Some(claim);
         }
         Ok(())
+    }
+
+    /// The gateway writes into `_meta`, so it is an object, as in a call.
+    fn has_meta_of_its_form(&self) -> Result<(), Box<Problem>> {
+        let document = Document::read(&self.message, Limits::STANDARD).ok();
+        let meta = document
+            .as_ref()
+            .and_then(|document| document.root().get("params")?.get("_meta"));
+        match meta.filter(|meta| meta.kind() != Kind::Object) {
+            None => Ok(()),
+            Some(meta) => {
+                let refusal = Refusal {
+                    code: Code::Params,
+                    pointer: "/params/_meta".to_owned(),
+                    offset: u32::try_from(meta.offset()).unwrap_or(u32::MAX),
+                };
+                Err(Problem::not_admitted(refusal).into())
+            }
+        }
     }
 
     /// A later round carries a state that was issued to this agent.
