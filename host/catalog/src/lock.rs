@@ -237,6 +237,71 @@ mod tests {
     }
 
     #[test]
+    fn each_servers_approval_is_found_under_its_name() {
+        let lock = lock();
+        let names: Vec<&str> = lock.servers().map(Offer::name).collect();
+        assert_eq!(names, ["empty", "mail"]);
+        for (name, tools) in [("empty", Some(0)), ("mail", Some(3)), ("Mail", None)] {
+            assert_eq!(lock.server(name).map(Offer::len), tools, "{name}");
+        }
+    }
+
+    /// What people compare before they approve.
+    #[test]
+    fn the_file_has_a_line_for_each_member() {
+        let schema = r#"{"enum":[1,[],{}],"required":[],"type":"object"}"#;
+        let tool = format!(r#"{{"inputSchema":{schema},"name":"pay"}}"#);
+        let tool = Descriptor::read(tool.as_bytes()).unwrap();
+        let (paying, empty) = (Digest::of(&[b"m"]), Digest::of(&[b"e"]));
+        let mut lock = Lock::default();
+        assert_eq!(
+            String::from_utf8(lock.write()).unwrap(),
+            "{\n  \"format\": \"countersign.catalog.v1\",\n  \"servers\": {}\n}\n"
+        );
+        lock.approve(Offer::new("bank", paying, [tool.clone()]));
+        lock.approve(Offer::new("none", empty, []));
+        let checkpoint = |name: &str| lock.server(name).unwrap().checkpoint();
+        let expected = format!(
+            r#"{{
+  "format": "countersign.catalog.v1",
+  "servers": {{
+    "bank": {{
+      "checkpoint": "{}",
+      "server": "{paying}",
+      "tools": {{
+        "pay": {{
+          "digest": "{}",
+          "tool": {{
+            "inputSchema": {{
+              "enum": [
+                1,
+                [],
+                {{}}
+              ],
+              "required": [],
+              "type": "object"
+            }},
+            "name": "pay"
+          }}
+        }}
+      }}
+    }},
+    "none": {{
+      "checkpoint": "{}",
+      "server": "{empty}",
+      "tools": {{}}
+    }}
+  }}
+}}
+"#,
+            checkpoint("bank"),
+            tool.digest(),
+            checkpoint("none"),
+        );
+        assert_eq!(String::from_utf8(lock.write()).unwrap(), expected);
+    }
+
+    #[test]
     fn an_edit_by_hand_is_no_approval() {
         let text = String::from_utf8(lock().write()).unwrap();
         for (from, to) in [

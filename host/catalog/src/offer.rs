@@ -190,6 +190,8 @@ mod tests {
         ]);
         let names: Vec<_> = offer.tools().map(Descriptor::name).collect();
         assert_eq!(names, ["B", "b"]);
+        assert_eq!((offer.len(), offer.is_empty()), (2, false));
+        assert!(Offer::new("ledger", Digest::of(&[b"place"]), []).is_empty());
     }
 
     #[test]
@@ -229,6 +231,13 @@ mod tests {
             .unwrap()
             .replace(",\"tools\"", ", \"tools\"");
         assert!(Offer::from_json(spaced.as_bytes()).is_err());
-        assert!(Offer::from_json(b"{}").is_err());
+        for text in [
+            "{}",
+            "[1,2,3]",
+            r#"{"more":1,"name":"a","server":"b","tools":[]}"#,
+        ] {
+            let said = Offer::from_json(text.as_bytes()).unwrap_err();
+            assert_eq!(said.0, "the offer has other members", "{text}");
+        }
     }
 }

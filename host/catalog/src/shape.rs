@@ -169,4 +169,31 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn so_many_fields_are_typed_and_no_more_wherever_they_stand() {
+        let fields = |from: usize, to: usize| {
+            let fields = (from..to).map(|n| format!(r#""f{n:04}":{{"type":"string"}}"#));
+            fields.collect::<Vec<_>>().join(",")
+        };
+        for properties in [0, 1, MAX_FIELDS - 1, MAX_FIELDS, MAX_FIELDS + 1] {
+            let properties_text = fields(0, properties);
+            let schema = format!(r#"{{"type":"object","properties":{{{properties_text}}}}}"#);
+            let Some(Shape::Object(typed)) = Shape::of_schema(schema.as_bytes()) else {
+                panic!("{properties}");
+            };
+            assert_eq!(typed.len(), properties.min(MAX_FIELDS));
+        }
+        // The first is an object with all but two of them, itself one of them.
+        let schema = format!(
+            r#"{{"type":"object","properties":{{"a":{{"type":"object","properties":{{{}}}}},{}}}}}"#,
+            fields(0, MAX_FIELDS - 3),
+            fields(0, 5),
+        );
+        let Some(Shape::Object(typed)) = Shape::of_schema(schema.as_bytes()) else {
+            panic!("{schema}");
+        };
+        let names: Vec<&str> = typed.keys().map(String::as_str).collect();
+        assert_eq!(names, ["a", "f0000", "f0001"]);
+    }
 }

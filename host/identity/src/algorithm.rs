@@ -147,4 +147,45 @@ mod tests {
             assert_eq!(algorithm.as_str().parse(), Ok(algorithm));
         }
     }
+
+    #[test]
+    fn each_key_fits_the_algorithms_of_its_kind_alone() {
+        let rsa = PublicKey::Rsa {
+            n: vec![1],
+            e: vec![1],
+        };
+        for (key, fitting) in [
+            (PublicKey::Ec(Curve::P256, Vec::new()), "ES256"),
+            (PublicKey::Ec(Curve::P384, Vec::new()), "ES384"),
+            (PublicKey::Ed25519(Vec::new()), "EdDSA"),
+            (rsa, "RS256 RS384 RS512 PS256 PS384 PS512"),
+        ] {
+            let fits = Algorithm::ALL.iter().filter(|one| one.fits(&key));
+            let fits: Vec<&str> = fits.map(|one| one.as_str()).collect();
+            assert_eq!(fits.join(" "), fitting, "{key:?}");
+        }
+    }
+
+    #[test]
+    fn a_signature_on_p_384_is_its_keys_alone() {
+        use ring::signature::{ECDSA_P384_SHA384_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _};
+
+        let random = ring::rand::SystemRandom::new();
+        let kind = &ECDSA_P384_SHA384_FIXED_SIGNING;
+        let make = || {
+            let document = EcdsaKeyPair::generate_pkcs8(kind, &random).unwrap();
+            EcdsaKeyPair::from_pkcs8(kind, document.as_ref(), &random).unwrap()
+        };
+        let (ours, other) = (make(), make());
+        let public =
+            |pair: &EcdsaKeyPair| PublicKey::Ec(Curve::P384, pair.public_key().as_ref().to_vec());
+        let signature = ours.sign(&random, b"said").unwrap();
+        let verifies = |algorithm: Algorithm, key: &EcdsaKeyPair, message: &[u8]| {
+            algorithm.verifies(&public(key), message, signature.as_ref())
+        };
+        assert!(verifies(Algorithm::Es384, &ours, b"said"));
+        assert!(!verifies(Algorithm::Es384, &ours, b"not said"));
+        assert!(!verifies(Algorithm::Es384, &other, b"said"));
+        assert!(!verifies(Algorithm::Es256, &ours, b"said"));
+    }
 }

@@ -91,6 +91,8 @@ mod tests {
             assert_eq!(Aliases::new(pairs), Err(error));
         }
         let aliases = Aliases::new(vec![pair(&a, &b), pair(&c, &b)]).unwrap();
+        let pairs: Vec<_> = aliases.iter().collect();
+        assert_eq!(pairs, [(&a, &b), (&c, &b)]);
         assert_eq!(aliases.resolve(a), b);
         assert_eq!(aliases.resolve(c), b);
         assert_eq!(aliases.resolve(b.clone()), b);

@@ -217,4 +217,22 @@ mod tests {
         assert!(!Nonces::new([2; 32]).knows(&nonce, 1_000));
         assert!(!ours.knows("", 1_000) && !ours.knows("AAAA", 1_000));
     }
+
+    #[test]
+    fn a_nonce_cannot_be_given_another_time() {
+        let ours = Nonces::new([1; 32]);
+        let given = jose::decode(&ours.current(1_000)).unwrap();
+        let later = [&1_300_i64.to_be_bytes(), &given[8..]].concat();
+        assert!(!ours.knows(&jose::encode(&later), 1_300));
+        assert!(ours.knows(&ours.current(1_300), 1_300));
+    }
+
+    #[test]
+    fn a_tag_over_a_time_alone_is_no_nonce() {
+        let key = [1; 32];
+        let time = 1_000_i64.to_be_bytes();
+        let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &key), &time);
+        let forged = jose::encode(&[&time[..], tag.as_ref()].concat());
+        assert!(!Nonces::new(key).knows(&forged, 1_000));
+    }
 }

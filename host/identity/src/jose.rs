@@ -112,7 +112,15 @@ mod tests {
         ] {
             assert_eq!(Compact::read(text).is_ok(), read, "{text}");
         }
-        assert!(Compact::read(&"A".repeat(MAX_BYTES + 1)).is_err());
+        for (length, read) in [(MAX_BYTES, true), (MAX_BYTES + 1, false)] {
+            let text = format!("e30.e30.{}", "A".repeat(length - 8));
+            // What is not a whole number of bytes is no spelling of any.
+            let payload = format!("e30.{}.AA", "A".repeat(length - 7));
+            let is_read = [text, payload]
+                .iter()
+                .any(|text| Compact::read(text).is_ok());
+            assert_eq!(is_read, read, "{length}");
+        }
     }
 
     #[test]

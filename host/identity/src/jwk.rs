@@ -134,11 +134,63 @@ mod tests {
             assert_eq!(read(text), Err(Fault::Key), "{text}");
         }
         for text in [
+            r#"{"kty":"OKP","crv":"X25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}"#,
+            r#"{"kty":"new","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}"#,
             r#"{"kty":"EC","crv":"secp256k1"}"#,
             r#"{"kty":"new"}"#,
             "{}",
         ] {
             assert_eq!(read(text), Ok(None), "{text}");
+        }
+    }
+
+    /// Members of so many bytes, the first of which is `first`.
+    fn number(first: u8, bytes: usize) -> String {
+        let mut number = vec![7; bytes];
+        number[0] = first;
+        jose::encode(&number)
+    }
+
+    #[test]
+    fn a_point_has_two_coordinates_of_its_curves_length() {
+        for (curve, name, bytes) in [(Curve::P256, "P-256", 32), (Curve::P384, "P-384", 48)] {
+            for (x, y) in [(0, 0), (1, 0), (0, 1), (16, 0), (0, 16), (1, 1)] {
+                let (x, y) = (number(7, bytes - x), number(7, bytes - y));
+                let text = format!(r#"{{"kty":"EC","crv":"{name}","x":"{x}","y":"{y}"}}"#);
+                let whole = x.len() == y.len() && x.len() == number(7, bytes).len();
+                let mut point = vec![7; 2 * bytes + 1];
+                point[0] = 4;
+                let expected = if whole {
+                    Ok(Some(PublicKey::Ec(curve, point)))
+                } else {
+                    Err(Fault::Key)
+                };
+                assert_eq!(read(&text), expected, "{text}");
+            }
+        }
+    }
+
+    /// Computed with another implementation of SHA-256.
+    #[test]
+    fn the_thumbprint_of_a_key_on_p_384_is_over_its_own_coordinates() {
+        let key = r#"{"kty":"EC","crv":"P-384","x":"AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyAhIiMkJSYnKCkqKywtLi8w","y":"ZWZnaGlqa2xtbm9wcXJzdHV2d3h5ent8fX5_gIGCg4SFhoeIiYqLjI2Oj5CRkpOU"}"#;
+        assert_eq!(
+            read(key).unwrap().unwrap().thumbprint(),
+            "_OM8Oi-v-Zs3f6IytHUq1U-8CyHVAXRu67vaW-1_eVg"
+        );
+    }
+
+    #[test]
+    fn an_rsa_key_has_the_shortest_spelling_of_both_of_its_numbers() {
+        for (n, e, read_as_key) in [
+            (number(7, 256), number(7, 3), true),
+            (number(0, 257), number(7, 3), false),
+            (number(7, 256), number(0, 4), false),
+            (number(7, 255), number(7, 3), false),
+            (number(0, 257), number(0, 4), false),
+        ] {
+            let text = format!(r#"{{"kty":"RSA","n":"{n}","e":"{e}"}}"#);
+            assert_eq!(read(&text).is_ok(), read_as_key, "{text}");
         }
     }
 }

@@ -161,5 +161,8 @@ mod tests {
             assert_eq!(set(&keys), Err(error), "{why}");
         }
         assert_eq!(KeySet::parse(b"{}"), Err(MalformedKeySet::Form));
+        let most = set(&vec![format!("{{{ED}}}"); KeySet::MOST].join(",")).unwrap();
+        assert_eq!((most.len(), most.is_empty()), (KeySet::MOST, false));
+        assert!(KeySet::default().is_empty());
     }
 }

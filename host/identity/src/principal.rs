@@ -45,3 +45,21 @@ impl Principal {
         self.until_s.is_none_or(|until| now_s < until)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_credential_holds_until_its_end_and_not_at_it() {
+        let mut principal = Principal::bare(Agent {
+            method: "jwt".to_owned(),
+            issuer: "https://issuer.example".to_owned(),
+            subject: "billing".to_owned(),
+        });
+        assert!(principal.holds(i64::MAX));
+        principal.until_s = Some(1_000);
+        let holds = [0, 999, 1_000, 1_001].map(|now_s| principal.holds(now_s));
+        assert_eq!(holds, [true, true, false, false]);
+    }
+}

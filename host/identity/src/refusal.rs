@@ -139,3 +139,32 @@ impl Refusal {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_refusal_has_its_code_and_only_a_malformed_credential_a_fault() {
+        let fault = Fault::Signature;
+        for (refusal, code, says) in [
+            (Refusal::Missing, "unauthenticated", false),
+            (Refusal::Ambiguous, "authorization-malformed", false),
+            (Refusal::Token(fault), "token-invalid", true),
+            (Refusal::Expired, "token-expired", false),
+            (Refusal::NotYetValid, "token-not-yet-valid", false),
+            (Refusal::Audience, "token-audience", false),
+            (Refusal::Scope, "token-scope", false),
+            (Refusal::ProofRequired, "proof-required", false),
+            (Refusal::Proof(fault), "proof-invalid", true),
+            (Refusal::ProofReplayed, "proof-replayed", false),
+            (Refusal::ProofNonce, "proof-nonce", false),
+            (Refusal::ProofRate, "rate-limited", false),
+            (Refusal::Certificate(fault), "client-certificate", true),
+            (Refusal::KeysUnavailable, "issuer-unavailable", false),
+        ] {
+            assert_eq!(refusal.code(), code);
+            assert_eq!(refusal.fault(), says.then_some(fault), "{code}");
+        }
+    }
+}

@@ -194,4 +194,15 @@ mod tests {
                 .is_err()
         );
     }
+
+    #[test]
+    fn a_domain_and_a_thumbprint_are_told_as_they_are() {
+        let domain: TrustDomain = "example.org".parse().unwrap();
+        assert_eq!(domain.as_str(), "example.org");
+        // SHA-256 of nothing.
+        assert_eq!(
+            thumbprint(b""),
+            "47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
+        );
+    }
 }

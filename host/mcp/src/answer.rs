@@ -303,6 +303,10 @@ mod tests {
                 r#"{"_meta": {"k":123456789012345678901234567890,"countersign.dev/receipt":{}} ,"content":[]}"#,
             ),
             (
+                r#"{"_meta":{"k":1.0,"l":[],"m":""}}"#,
+                r#"{"_meta":{"k":1.0,"l":[],"m":"","countersign.dev/receipt":{}}}"#,
+            ),
+            (
                 r#"{"_meta":{},"a":1}"#,
                 r#"{"_meta":{"countersign.dev/receipt":{}},"a":1}"#,
             ),
@@ -348,11 +352,27 @@ mod tests {
         ] {
             let document = Document::read(sent.as_bytes(), Limits::STANDARD).unwrap();
             let answer = Answer::result(document.root(), kind, false).unwrap();
+            assert_eq!(answer.added(), kind == ResultType::Stated, "{sent}");
+            assert_eq!((answer.is_error(), answer.number()), (false, None));
             assert_eq!(
                 String::from_utf8(answer.without_receipt()).unwrap(),
                 given,
                 "{sent}"
             );
+        }
+    }
+
+    #[test]
+    fn an_error_is_told_apart_with_its_number() {
+        for (sent, number) in [
+            (r#"{"code":-32602,"message":"m"}"#, Some(-32_602)),
+            (r#"{"code":1.5,"message":"m"}"#, None),
+            (r#"{"message":"m"}"#, None),
+        ] {
+            let document = Document::read(sent.as_bytes(), Limits::STANDARD).unwrap();
+            let answer = Answer::error(document.root()).unwrap();
+            assert_eq!(answer.number(), number, "{sent}");
+            assert_eq!((answer.is_error(), answer.added()), (true, false));
         }
     }
 

@@ -159,6 +159,24 @@ mod tests {
     }
 
     #[test]
+    fn an_ask_is_known_by_its_method_and_by_no_other_text() {
+        let text =
+            r#"["sampling/createMessage","elicitation/create","roots/list","roots/List","ping",1]"#;
+        let document = Document::read(text.as_bytes(), Limits::STANDARD).unwrap();
+        let asks: Vec<_> = document.root().children().map(Ask::of).collect();
+        let known = [Ask::Sampling, Ask::Elicitation, Ask::Roots].map(Some);
+        assert_eq!(asks, [&known[..], &[None; 3]].concat());
+        for ask in Ask::ALL {
+            let permitted = Permitted::of([ask.method()]).unwrap();
+            assert!(!permitted.is_empty());
+            for other in Ask::ALL {
+                assert_eq!(permitted.has(other), other == ask);
+            }
+        }
+        assert!(Permitted::default().is_empty());
+    }
+
+    #[test]
     fn a_client_is_asked_only_what_it_said_that_it_answers() {
         assert!(negotiated(CONTEXT, Ask::Sampling));
         assert!(!negotiated(CONTEXT, Ask::Roots), "not an object");

@@ -137,6 +137,24 @@ mod tests {
     }
 
     #[test]
+    fn what_is_offered_is_known_by_its_capability() {
+        use Capability::{Completions, Logging, Prompts, Resources};
+        for (named, capability) in [
+            ("resources", Resources),
+            ("prompts", Prompts),
+            ("completions", Completions),
+            ("logging", Logging),
+        ] {
+            let text = format!(r#"{{"capabilities":{{"{named}":{{}}}}}}"#);
+            let document = Document::read(text.as_bytes(), Limits::STANDARD).unwrap();
+            let offer = Offer::of(document.root());
+            for other in [Resources, Prompts, Completions, Logging] {
+                assert_eq!(offer.has(other), other == capability, "{named}");
+            }
+        }
+    }
+
+    #[test]
     fn only_what_is_offered_and_passes_is_announced() {
         let all = r#"{"capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},
             "prompts":{},"completions":{},"logging":{},"experimental":{"x":{}}}}"#;

@@ -190,4 +190,55 @@ mod tests {
             (Some("t"), false, true)
         );
     }
+
+    #[test]
+    fn each_method_is_mirrored_by_the_member_that_names_what_it_is_about() {
+        let params = br#"{"name":"n","taskId":"t","uri":"u"}"#;
+        for (method, name) in [
+            ("prompts/get", Some("n")),
+            ("resources/read", Some("u")),
+            ("resources/subscribe", Some("u")),
+            ("resources/unsubscribe", Some("u")),
+            ("tasks/get", Some("t")),
+            ("tasks/update", Some("t")),
+            ("tasks/cancel", Some("t")),
+            ("resources/list", None),
+            ("ping", None),
+        ] {
+            let mirrored = Mirrored::of_params(method, Some(params));
+            assert_eq!(mirrored.facts(method, true).name, name, "{method}");
+        }
+    }
+
+    #[test]
+    fn meta_is_complete_with_a_version_and_capabilities_and_not_with_one_of_them() {
+        let version = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#;
+        let capabilities = r#""io.modelcontextprotocol/clientCapabilities":{}"#;
+        for (members, complete) in [
+            (format!("{capabilities},{version}"), true),
+            (version.to_owned(), false),
+            (capabilities.to_owned(), false),
+            (
+                format!("{},{version}", capabilities.replace("{}", "[]")),
+                false,
+            ),
+        ] {
+            let mirrored = Mirrored::of_call("t", format!("{{{members}}}").as_bytes());
+            let facts = mirrored.facts("tools/call", true);
+            assert_eq!(facts.meta_complete, complete, "{members}");
+        }
+    }
+
+    #[test]
+    fn the_context_of_a_request_holds_the_protocols_own_members_of_meta_alone() {
+        let params = br#"{"_meta":{"io.modelcontextprotocol/clientCapabilities":{"x":1.0},"io.modelcontextprotocol/logLevel":"debug","k":1},"uri":"u"}"#;
+        let context = context(Some(params));
+        assert_eq!(
+            String::from_utf8(context.clone()).unwrap(),
+            r#"{"io.modelcontextprotocol/clientCapabilities":{"x":1.0},"io.modelcontextprotocol/logLevel":"debug"}"#
+        );
+        assert_eq!(log_level(&context).unwrap(), br#""debug""#);
+        assert_eq!(super::context(None), b"{}");
+        assert_eq!(log_level(b"{}"), None);
+    }
 }

@@ -217,6 +217,28 @@ mod tests {
     const N: Option<&str> = Some("transfer");
 
     #[test]
+    fn a_caller_is_told_what_does_not_fit() {
+        for (headers, facts, session, problem) in [
+            (
+                headers(OLD, M, None),
+                CALL,
+                OLD,
+                "a routing header under a legacy or absent `MCP-Protocol-Version`",
+            ),
+            (
+                headers(NEW, M, N),
+                CALL,
+                None,
+                "`_meta` lacks the protocol version or the client's capabilities",
+            ),
+        ] {
+            let misfit = revision(&headers, &facts, session).unwrap_err();
+            assert_eq!(misfit.problem(), problem);
+            assert_eq!(misfit.to_string(), problem);
+        }
+    }
+
+    #[test]
     fn headers_and_message_must_tell_one_story() {
         use ErrorCode::{HeaderMismatch, MissingMeta};
         let other = MessageFacts {

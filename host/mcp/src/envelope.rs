@@ -193,6 +193,57 @@ mod tests {
     }
 
     #[test]
+    fn each_message_of_the_gateways_own_has_its_one_form() {
+        let (text, number) = (Id::Text("a\"b".to_owned()), Id::Number(7));
+        let others = [("progress".to_owned(), b"1.50".to_vec())];
+        for (message, form) in [
+            (
+                message(Some(3), "ping", None),
+                r#"{"jsonrpc":"2.0","id":3,"method":"ping"}"#,
+            ),
+            (
+                message(None, "n", Some(b"{}")),
+                r#"{"jsonrpc":"2.0","method":"n","params":{}}"#,
+            ),
+            (
+                result(&text, br#"{"x":1.0}"#),
+                r#"{"jsonrpc":"2.0","id":"a\"b","result":{"x":1.0}}"#,
+            ),
+            (
+                error(&number, br#"{"code":1}"#),
+                r#"{"jsonrpc":"2.0","id":7,"error":{"code":1}}"#,
+            ),
+            (
+                empty_result(b"1.0"),
+                r#"{"jsonrpc":"2.0","id":1.0,"result":{}}"#,
+            ),
+            (
+                not_supported(b"\"q\""),
+                r#"{"jsonrpc":"2.0","id":"q","error":{"code":-32601,"message":"method not supported"}}"#,
+            ),
+            (
+                progress(b"\"mine\"", &others),
+                r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"mine","progress":1.50}}"#,
+            ),
+        ] {
+            assert_eq!(String::from_utf8(message).unwrap(), form);
+        }
+    }
+
+    #[test]
+    fn a_member_is_found_by_its_name_on_the_first_level() {
+        let object = br#"{"a":{"b":1},"b":2.0,"c":"b"}"#;
+        for (name, value) in [
+            ("a", Some(&br#"{"b":1}"#[..])),
+            ("b", Some(b"2.0")),
+            ("d", None),
+        ] {
+            assert_eq!(member_of(object, name), value, "{name}");
+        }
+        assert_eq!(member_of(b"[]", "a"), None);
+    }
+
+    #[test]
     fn bytes_that_no_profile_gave_are_not_sent() {
         for bytes in ["", "[]", r#"{"name": "t"}x"#, r#"{"name""#] {
             assert!(

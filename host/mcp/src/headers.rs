@@ -236,6 +236,8 @@ mod tests {
             ("ü", false),
             ("a\nb", false),
             ("=?base64?ZXU=?=", false),
+            ("=?base64?ZXU=", true),
+            ("ZXU=?=", true),
         ] {
             assert_eq!(encoded(value) == value, plain, "{value}");
         }

@@ -201,4 +201,23 @@ mod tests {
             assert_eq!(kind(text.as_bytes()).ok(), expected, "{text}");
         }
     }
+
+    #[test]
+    fn what_is_wrong_with_a_message_is_said() {
+        let error = r#""error":{"code":1,"message":""}"#;
+        for (members, said) in [
+            (
+                format!(r#"{error},"result":{{}}"#),
+                "both `result` and `error`",
+            ),
+            (
+                format!(r#"{error},"method":"n""#),
+                "neither request, notification nor reply",
+            ),
+        ] {
+            let text = format!(r#"{{"jsonrpc":"2.0","id":7,{members}}}"#);
+            let unreadable = kind(text.as_bytes()).unwrap_err();
+            assert!(unreadable.to_string().contains(said), "{unreadable}");
+        }
+    }
 }

@@ -181,6 +181,71 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_is_no_canonical_object_is_not_taken_apart() {
+        for bytes in [
+            r#""#,
+            r#"{"#,
+            r#"{a":1}"#,
+            r#"{\"a":1}"#,
+            r#"{"a"1}"#,
+            r#"{"a":]"#,
+            r#"{"a":1]"#,
+            r#"{"a":1"#,
+            r#"{"a":[1}"#,
+            r#"{"a":"x}"#,
+            r#"{"a":1}}"#,
+            r#"{"a":1},"#,
+            r#"{"a":1,}"#,
+            r#"["a",1]"#,
+        ] {
+            assert_eq!(members(bytes.as_bytes()), None, "{bytes}");
+        }
+    }
+
+    /// Objects of every shape, against the strict reader.
+    #[test]
+    fn the_members_are_those_that_the_reader_finds() {
+        let values = [
+            r#""""#,
+            r#""\\""#,
+            r#""}\",{""#,
+            "0",
+            "-1.5e400",
+            "true",
+            "[]",
+            "{}",
+            r#"["]"]"#,
+            r#"{"a":{"b":[{}]}}"#,
+            r#"[[],[{"x":"]}"}]]"#,
+            "null",
+        ];
+        let names = [r#""a""#, r#""b\"""#, r#""\\""#];
+        for first in values {
+            for second in values {
+                for third in values {
+                    let [a, b, c] = names;
+                    let text = format!("{{{a}:{first},{b}:{second},{c}:{third}}}");
+                    let limits = countersign_canon::Limits::STANDARD;
+                    let document = countersign_canon::Document::read(text.as_bytes(), limits);
+                    let document = document.unwrap();
+                    let read = document
+                        .root()
+                        .children()
+                        .map(countersign_canon::document::Item::raw);
+                    let found = members(text.as_bytes()).unwrap();
+                    assert!(read.eq(found.iter().map(|(_, value)| *value)), "{text}");
+                    assert!(
+                        found
+                            .iter()
+                            .map(|(name, _)| *name)
+                            .eq(names.map(str::as_bytes))
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
     fn a_canonical_object_is_taken_apart_on_its_first_level_only() {
         let object = br#"{"a\"}":[1,{"b":"],}"}],"c":"\\","d":-0.0,"e":{},"f":null}"#;
         let members = members(object).unwrap();

@@ -192,7 +192,14 @@ mod tests {
         for text in ["*", "prompt/*", "tools/call", "tools/*", "resources", ""] {
             assert!(Passed::of([text]).is_err(), "{text}");
         }
-        assert!(Passed::of([]).unwrap().is_empty());
+        assert!(Passed::of([]).unwrap().is_empty() && !passed.is_empty());
+    }
+
+    #[test]
+    fn only_a_subscription_has_no_end() {
+        let endless = METHODS.iter().filter(|method| method.is_endless());
+        let names: Vec<&str> = endless.map(|method| method.name).collect();
+        assert_eq!(names, ["subscriptions/listen"]);
     }
 
     #[test]

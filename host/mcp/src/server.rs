@@ -107,6 +107,39 @@ mod tests {
     };
 
     #[test]
+    fn the_gateway_says_who_it_is_in_the_words_of_each_revision() {
+        let old = Revision::R2025_11_25;
+        for (said, form) in [
+            (
+                IDENTITY.greeting(old, br#"{"roots":{}}"#),
+                r#"{"protocolVersion":"2025-11-25","capabilities":{"roots":{}},"clientInfo":{"name":"countersign","version":"0"}}"#,
+            ),
+            (
+                initialized(old, IDENTITY, br#"{"tools":{}}"#),
+                r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"countersign","version":"0"}}"#,
+            ),
+        ] {
+            assert_eq!(String::from_utf8(said).unwrap(), form);
+        }
+        let meta = IDENTITY.meta(Revision::R2026_07_28, b"{}");
+        let meta: Vec<_> = meta
+            .iter()
+            .map(|(name, value)| (*name, std::str::from_utf8(value).unwrap()))
+            .collect();
+        assert_eq!(
+            meta,
+            [
+                ("io.modelcontextprotocol/protocolVersion", r#""2026-07-28""#),
+                (
+                    "io.modelcontextprotocol/clientInfo",
+                    r#"{"name":"countersign","version":"0"}"#
+                ),
+                ("io.modelcontextprotocol/clientCapabilities", "{}"),
+            ]
+        );
+    }
+
+    #[test]
     fn only_revisions_without_sessions_are_told_how_long_a_list_holds() {
         let list = |revision| {
             let tools = tools(revision, [&br#"{"name":"a"}"#[..], br#"{"name":"b"}"#]);

@@ -235,4 +235,21 @@ mod tests {
         parser.push(b"data: 12345678\n\n", &mut events).unwrap();
         assert_eq!(events.len(), 1);
     }
+
+    #[test]
+    fn what_just_fits_into_the_limit_is_taken_and_a_byte_more_is_not() {
+        for (last, fits) in [("4567", true), ("45678", false)] {
+            let stream = format!("data: 123\ndata: {last}\n\n");
+            let mut events = Vec::new();
+            let pushed = Parser::new(8).push(stream.as_bytes(), &mut events);
+            assert_eq!(pushed.is_ok(), fits, "the line end between lines counts");
+            assert_eq!(events.len(), usize::from(fits));
+        }
+        // A name and a mark at the start come on top.
+        for (bytes, fits) in [(24, true), (25, false)] {
+            let comment = format!(":{}\n", "x".repeat(bytes - 1));
+            let pushed = Parser::new(8).push(comment.as_bytes(), &mut Vec::new());
+            assert_eq!(pushed.is_ok(), fits, "{bytes}");
+        }
+    }
 }

@@ -29,6 +29,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_comment_is_written_and_is_no_event() {
+        let mut bytes = Vec::new();
+        comment(&mut bytes);
+        assert_eq!(bytes, b":\n\n");
+        let mut events = Vec::new();
+        Parser::new(100).push(&bytes, &mut events).unwrap();
+        assert!(events.is_empty());
+    }
+
+    #[test]
     fn data_with_line_ends_reads_back_with_the_same_values() {
         let mut bytes = Vec::new();
         comment(&mut bytes);

@@ -27,6 +27,14 @@ pub(super) enum Subject {
     Machine,
     /// The verifier
     Verifier,
+    /// Who calls: tokens, keys, proofs of possession, SPIFFE ids
+    Identity,
+    /// What was approved, and what differs from it
+    Catalog,
+    /// What policies are given, and which of them apply
+    Policy,
+    /// The protocol: headers, revisions, envelopes, streams of events
+    Mcp,
 }
 
 impl Subject {
@@ -35,6 +43,10 @@ impl Subject {
             Self::Canon => "canon",
             Self::Machine => "machine",
             Self::Verifier => "verifier",
+            Self::Identity => "identity",
+            Self::Catalog => "catalog",
+            Self::Policy => "policy",
+            Self::Mcp => "mcp",
         }
     }
 
@@ -44,15 +56,18 @@ impl Subject {
             Self::Canon => ("guest", "countersign-canon"),
             Self::Machine => ("", "countersign-ledger"),
             Self::Verifier => ("", "countersign-verifier"),
+            Self::Identity => ("", "countersign-identity"),
+            Self::Catalog => ("", "countersign-catalog"),
+            Self::Policy => ("", "countersign-policy"),
+            Self::Mcp => ("", "countersign-mcp"),
         }
     }
 
     /// The tests, as `cargo test` takes them: fast ones, and its own.
     const fn tests(self) -> &'static [&'static str] {
         match self {
-            Self::Canon => &["--lib", "--tests"],
             Self::Machine => &["--lib"],
-            Self::Verifier => &["--lib", "--tests"],
+            _ => &["--lib", "--tests"],
         }
     }
 }
