@@ -14,7 +14,7 @@ use http::Method;
 use serde_json::json;
 use support::relaying::{META, ask};
 use support::stdio::Stdio;
-use support::{Gateway, PERMIT_ALL};
+use support::{Gateway, PERMIT_ALL, client};
 
 /// A process that ended is started again almost at once.
 const SOON: &str = "retry_ms = 10\nlongest_retry_ms = 10\n";
@@ -188,4 +188,74 @@ async fn what_a_process_tells_of_a_subscription_reaches_whoever_subscribed() {
         let whose = &told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"];
         assert_eq!(whose, "q", "under the client's own id: {told}");
     }
+}
+
+/// Line ends, as one program or another understands them.
+const LINE_ENDS: [&str; 3] = ["\n", "\r", "\r\n"];
+
+/// A value with white space around a call that nobody admitted.
+fn smuggling(end: &str) -> String {
+    format!(
+        r#"[{end}{{"jsonrpc":"2.0","id":987654,"method":"tools/call","params":{{"name":"pay","arguments":{{}}}}}}{end}]"#
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn line_ends_in_what_passes_make_no_second_message_of_it() {
+    let stdio = Stdio::new();
+    let table = stdio.table() + "methods = [\"resources/*\"]\n";
+    let gateway = Gateway::start_with(&table, PERMIT_ALL, "").await;
+    let session = gateway.client().session().await;
+    for end in LINE_ENDS {
+        let before = stdio.noted("lines").len();
+        let value = smuggling(end);
+        let params = format!(r#""uri":"a",{end}"x" :{end}{value}"#);
+        let answer = session.post(ask("resources/read", &params)).await;
+        assert!(stdio.noted("effects").is_empty(), "{end:?}");
+        assert_eq!(answer.json()["result"], json!({"contents": []}), "{end:?}");
+        let lines = stdio.noted("lines").split_off(before);
+        assert_eq!(lines.len(), 1, "{end:?}: {lines:?}");
+        let sent: serde_json::Value = serde_json::from_str(&lines[0]).unwrap();
+        let value: serde_json::Value = serde_json::from_str(&value).unwrap();
+        assert_eq!(sent["params"], json!({"uri": "a", "x": value}), "{end:?}");
+    }
+    assert!(stdio.noted("effects").is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn line_ends_in_a_clients_reply_make_no_second_message_of_it() {
+    let stdio = Stdio::new();
+    let table = stdio.table() + "client_requests = [\"sampling/createMessage\"]\n";
+    let gateway = Gateway::start_with(&table, PERMIT_ALL, "").await;
+    let session = gateway
+        .client()
+        .session_with("2025-11-25", r#"{"sampling":{}}"#)
+        .await;
+    for (index, end) in LINE_ENDS.into_iter().enumerate() {
+        for (round, kind) in ["result", "error"].into_iter().enumerate() {
+            let question = client::call(1, "ask", "{}", None);
+            let mut events = session.stream(Method::POST, &question).await;
+            let id = events.json().await["id"].clone();
+            let value = smuggling(end);
+            let said = match kind {
+                "result" => format!(r#"{{"x":{value}}}"#),
+                _ => format!(r#"{{"code":1,"message":"m","data":{value}}}"#),
+            };
+            let reply = format!(r#"{{"jsonrpc":"2.0","id":{id},"{kind}":{said}}}"#);
+            assert_eq!(session.post(reply).await.status, 202, "{end:?}");
+            assert!(events.json().await["result"].is_object(), "{end:?}");
+            let replies = stdio.noted("replies");
+            assert_eq!(replies.len(), 2 * index + round + 1, "{end:?}: {replies:?}");
+            let sent = replies.last().unwrap();
+            let sent: serde_json::Value = serde_json::from_str(sent).unwrap();
+            let said: serde_json::Value = serde_json::from_str(&said).unwrap();
+            assert_eq!(sent[kind], said, "{end:?}");
+            assert_eq!(
+                stdio.noted("effects").len(),
+                2 * index + round + 1,
+                "{end:?}"
+            );
+        }
+    }
+    assert!(stdio.noted("effects").iter().all(|effect| effect == "ask"));
 }

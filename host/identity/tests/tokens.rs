@@ -60,7 +60,10 @@ fn verify(token: &str, issuer: &Issuer, key: &Key) -> Result<Verified, Refusal> 
 #[test]
 fn a_token_says_whose_it_claims_to_be_before_anything_is_verified() {
     let key = Key::ec();
-    let token = key.compact(&header("ES256"), &claims("iss", "\"https://other.example\""));
+    let token = key.compact(
+        &header("ES256"),
+        &claims("iss", "\"https://other.example\""),
+    );
     let presented = Presented::read(&token).unwrap();
     assert_eq!(presented.issuer(), "https://other.example");
 }

@@ -113,6 +113,18 @@ pub fn progress(token: &[u8], others: &[(String, Vec<u8>)]) -> Vec<u8> {
     message(None, "notifications/progress", Some(&params.finish()))
 }
 
+/// Makes one line of a message, as transports need it that end each with one. In
+/// JSON a raw line end is white space between tokens (RFC 8259 §2 and §7), so that
+/// a space in its place changes no value; where it stayed, whoever wrote it could
+/// begin another message.
+pub fn on_one_line(message: &mut [u8]) {
+    for byte in message {
+        if matches!(byte, b'\n' | b'\r') {
+            *byte = b' ';
+        }
+    }
+}
+
 /// The member of a canonical object by its name, which needs no escapes.
 #[must_use]
 pub fn member_of<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
@@ -227,6 +239,22 @@ mod tests {
             ),
         ] {
             assert_eq!(String::from_utf8(message).unwrap(), form);
+        }
+    }
+
+    #[test]
+    fn a_message_on_one_line_has_the_values_that_it_had() {
+        for (sent, line) in [
+            (
+                "{\r\n\t\"a\\n\" :\n[1.0,\r-0]\n}",
+                "{  \t\"a\\n\" : [1.0, -0] }",
+            ),
+            ("\n", " "),
+            ("{\"a\":\"\u{2028}\u{85}\"}", "{\"a\":\"\u{2028}\u{85}\"}"),
+        ] {
+            let mut message = sent.as_bytes().to_vec();
+            on_one_line(&mut message);
+            assert_eq!(String::from_utf8(message).unwrap(), line);
         }
     }
 

@@ -134,17 +134,15 @@ impl Relay {
         let meta = document
             .as_ref()
             .and_then(|document| document.root().get("params")?.get("_meta"));
-        match meta.filter(|meta| meta.kind() != Kind::Object) {
-            None => Ok(()),
-            Some(meta) => {
-                let refusal = Refusal {
-                    code: Code::Params,
-                    pointer: "/params/_meta".to_owned(),
-                    offset: u32::try_from(meta.offset()).unwrap_or(u32::MAX),
-                };
-                Err(Problem::not_admitted(refusal).into())
-            }
+        if meta.is_none_or(|meta| meta.kind() == Kind::Object) {
+            return Ok(());
         }
+        let refusal = Refusal {
+            code: Code::Params,
+            pointer: "/params/_meta".to_owned(),
+            offset: u32::try_from(self.message.len()).unwrap_or(u32::MAX),
+        };
+        Err(Problem::not_admitted(refusal).into())
     }
 
     /// A later round carries a state that was issued to this agent.

@@ -4,7 +4,7 @@ A file `broken` makes it end at once, `mute` keeps it from ever answering `initi
 revision that has no such request, `stubborn` keeps it from ending with its input. The tool `pay` works, `die` ends the
 process without an answer, `wait` never answers. `ask` asks its client for a sample and answers once a reply has come,
 `takeback` takes that back and answers, `leave` answers without waiting. `say` writes its argument `text` as it is, with
-the id of the request for `ID` and 11 MiB for `PAD`, and `then` ends (`end`) or reads no more (`deaf`).
+the id of the request for `ID` and 11 MiB for `PAD`, and `then` ends (`end`) or reads no more (`deaf`). A line that is no JSON is passed over, as the official SDKs do it.
 """
 
 import json
@@ -34,7 +34,11 @@ if (folder / "broken").exists():
     sys.exit(1)
 asking = {}
 for line in sys.stdin:
-    message = json.loads(line)
+    note("lines", line.strip())
+    try:
+        message = json.loads(line)
+    except ValueError:
+        continue
     method, request = message.get("method"), message.get("id")
     if method is None:
         note("replies", line.strip())
@@ -51,6 +55,8 @@ for line in sys.stdin:
     elif method == "tools/list":
         tools = [{"name": name, "inputSchema": {"type": "object"}} for name in NAMES]
         say({"id": request, "result": {"tools": tools}})
+    elif method == "resources/read":
+        say({"id": request, "result": {"contents": []}})
     elif method == "subscriptions/listen":
         meta = {"_meta": {SUBSCRIPTION: request}}
         say({"method": "notifications/subscriptions/acknowledged", "params": meta})

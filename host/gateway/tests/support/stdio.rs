@@ -31,7 +31,7 @@ impl Stdio {
         std::fs::remove_file(self.file(name)).unwrap();
     }
 
-    /// The lines of what it noted: `starts`, `effects`, `replies`, `ends`.
+    /// The lines of what it noted: `starts`, `lines`, `effects`, `replies`, `ends`.
     pub fn noted(&self, name: &str) -> Vec<String> {
         let text = std::fs::read_to_string(self.file(name)).unwrap_or_default();
         text.lines().map(str::to_owned).collect()

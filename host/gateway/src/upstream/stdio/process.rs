@@ -11,7 +11,7 @@ use std::time::Duration;
 use countersign_evidence::{Agent, ServerName};
 use countersign_ledger::SendGate;
 use countersign_mcp::capability::Offer;
-use countersign_mcp::incoming;
+use countersign_mcp::{envelope, incoming};
 use tokio::io::{
     AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, BufReader,
 };
@@ -134,14 +134,15 @@ impl Process {
         &self.desk
     }
 
-    /// Writes one message and its line end, whole. A process that takes no more
-    /// is ended, also where it would live on.
+    /// Writes one message and its line end, whole, and no other line end. A process
+    /// that takes no more is ended, also where it would live on.
     pub(super) async fn write(
         self: &Arc<Self>,
         mut message: Vec<u8>,
         gate: Option<&SendGate>,
         trace: &Trace,
     ) -> Result<(), Reason> {
+        envelope::on_one_line(&mut message);
         message.push(b'\n');
         let mut input = self.input.lock().await;
         if self.has_ended() {
