@@ -117,6 +117,23 @@ mod tests {
     }
 
     #[test]
+    fn each_revision_has_sessions_tasks_and_rounds_as_it_defines_them() {
+        for (revision, has) in [
+            (Revision::R2025_03_26, [true, false, false]),
+            (Revision::R2025_06_18, [true, false, false]),
+            (Revision::R2025_11_25, [true, true, false]),
+            (Revision::R2026_07_28, [false, false, true]),
+        ] {
+            let found = [
+                revision.has_sessions(),
+                revision.has_tasks(),
+                revision.has_rounds(),
+            ];
+            assert_eq!(found, has, "{revision}");
+        }
+    }
+
+    #[test]
     fn initialize_never_negotiates_a_revision_without_sessions() {
         for (asked, answered) in [
             ("2025-03-26", Revision::R2025_03_26),
