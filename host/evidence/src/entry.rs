@@ -11,8 +11,7 @@ use sha2::{Digest as _, Sha256};
 use crate::member::Member;
 use crate::{Draft, Link, LogId};
 
-/// How much of a text is read as one entry. What a caller can put into one is
-/// bounded far below (identifiers, a tool's name, the client context).
+/// How much of a text is read as one entry. Whoever writes one holds it to that.
 const LIMITS: Limits = Limits {
     message_bytes: Entry::MAX_BYTES,
     depth: 8,

@@ -26,7 +26,9 @@ use crate::catalog::approved::{Approved, ApprovedError, read_lock};
 use crate::catalog::office::{CatalogError, write_lock};
 use crate::config::{Config, ConfigError};
 use crate::profiles::ProfilesError;
-use crate::state::{Basis, Gateway, Sources, catalog_approved, policy_loaded, profile_loaded};
+use crate::state::{
+    Basis, Decisions, Gateway, Sources, catalog_approved, policy_loaded, profile_loaded,
+};
 
 /// Why nothing came into force.
 #[derive(Debug, Error)]
@@ -169,17 +171,10 @@ impl Gateway {
         }
         let servers = changed.into_iter().map(|(server, _)| server).collect();
         let mut epochs = before.epochs;
+        let unsure = Unsure(Some(&self.decisions));
         for (mut draft, in_force) in drafts {
             draft.resolution.clone_from(&by);
-            (_, epochs) = match self.ledger.append(draft, in_force).await {
-                Ok(written) => written,
-                Err(error) => {
-                    // Where it may be written or not, nobody knows by what to
-                    // decide; a reload that succeeds settles it.
-                    self.decisions.doubt();
-                    return Err(error.into());
-                }
-            };
+            (_, epochs) = self.ledger.append(draft, in_force).await?;
         }
         let now = InForceNow {
             policies: policies.digest(),
@@ -193,6 +188,7 @@ impl Gateway {
             enforcement: before.enforcement,
             epochs,
         });
+        unsure.settled();
         if let Some(profiles) = profiles {
             self.profiles.replace(profiles);
         }
@@ -204,6 +200,26 @@ impl Gateway {
         }
         tracing::info!(policies = %now.policies, servers = ?now.servers, profile = %now.profile, loaded = ?now.loaded, "in force");
         Ok(now)
+    }
+}
+
+/// A change that is being written. However it breaks off, what is in the log may
+/// differ from what would decide, so nothing is decided from there on; a reload
+/// that succeeds settles it.
+struct Unsure<'d>(Option<&'d Decisions>);
+
+impl Unsure<'_> {
+    /// What was written decides.
+    fn settled(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Unsure<'_> {
+    fn drop(&mut self) {
+        if let Some(decisions) = self.0 {
+            decisions.doubt();
+        }
     }
 }
 

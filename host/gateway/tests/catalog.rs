@@ -16,7 +16,7 @@ use countersign_gateway::catalog::office;
 use countersign_gateway::config::Config;
 use countersign_gateway::environment::Environment;
 use serde_json::{Value, json};
-use support::{Client, Gateway, PERMIT_ALL, Upstream};
+use support::{Client, Gateway, PERMIT_ALL, Upstream, relaying, until};
 
 const LOCKED: &str = "[catalog]\nfile = \"catalog.json\"\npoll_ms = 100\n";
 
@@ -443,4 +443,40 @@ async fn clients_hear_that_the_list_of_tools_has_changed_once_when_what_they_are
     tokio::time::sleep(Duration::from_millis(300)).await;
     gateway.stop().await;
     assert_eq!(events.next().await, None, "and nothing else was said");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_goes_away_while_it_lists_takes_no_news_of_the_list_with_it() {
+    // What a server says beside its answers is heard where other methods pass.
+    let locked = "[catalog]\nfile = \"catalog.json\"\npoll_ms = 600000\n";
+    let (upstream, gateway) = relaying::start("2025-11-25", relaying::ALL, locked).await;
+    upstream.offer(tools());
+    let session = gateway.client().session().await;
+    approve(gateway.path(), &[]).await;
+    assert_eq!(code(&session, "send__email", "{}", "e1").await, None);
+    let _events = session.stream(http::Method::GET, "").await;
+    until("the gateway listens", || upstream.listeners() > 0).await;
+
+    // Known to be asked anew, and asked by one who does not wait for it.
+    let mut swapped = tools();
+    swapped[1]["inputSchema"] = json!({"type": "object", "title": "swapped"});
+    upstream.offer(swapped);
+    upstream.ponder(Duration::from_millis(500));
+    let other = gateway.client().session().await;
+    upstream
+        .tell(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#)
+        .await;
+    // Until that is heard.
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let listing = tokio::spawn(async move { listed(&other).await });
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    listing.abort();
+    upstream.ponder(Duration::ZERO);
+    tokio::time::sleep(Duration::from_millis(700)).await;
+    let said = code(&session, "send__email", "{}", "e2").await;
+    assert_eq!(said.as_deref(), Some("catalog-drift"));
+    let (_, folder) = gateway.stop().await;
+    let entries = support::entries(folder.path());
+    let drifted = entries.iter().filter(|e| e["kind"] == "catalog-drift");
+    assert_eq!(drifted.count(), 1);
 }

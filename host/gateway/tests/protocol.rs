@@ -408,3 +408,22 @@ async fn a_page_of_tools_that_nobody_was_pointed_to_is_refused() {
         assert_eq!(answer.code().as_deref(), code, "{params}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_says_too_much_of_itself_gets_no_session() {
+    let upstream = Upstream::start().await;
+    let gateway = Gateway::start(&upstream, PERMIT_ALL, "").await;
+    let initialize = |length: usize| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"2025-11-25","capabilities":{{"experimental":{{"x":"{}"}}}},"clientInfo":{{"name":"test","version":"1"}}}}}}"#,
+            "x".repeat(length)
+        )
+    };
+    for (length, opens) in [(8_192, true), (16_384, false), (1 << 20, false)] {
+        let answer = gateway.client().post(initialize(length)).await;
+        let code = answer.code();
+        assert_eq!(code.as_deref(), (!opens).then_some("params"), "{length}");
+        let session = answer.headers.get("mcp-session-id");
+        assert_eq!(session.is_some(), opens, "{length}");
+    }
+}

@@ -322,3 +322,23 @@ async fn what_a_server_without_sessions_offers_is_asked_for_once_in_a_while() {
     }
     assert_eq!(upstream.asked("server/discover").len(), 1);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_is_asked_for_no_events_that_its_client_does_not_take() {
+    let (upstream, gateway) = start("2025-11-25", ALL, "").await;
+    upstream.answer("resources/read", "{}");
+    upstream.behave(Behaviour::Result(r#"{"content":[]}"#.to_owned()));
+    let session = gateway.client().session().await;
+    let plain = session.without("accept").with("accept", "application/json");
+    for (client, token) in [(&session, true), (&plain, false)] {
+        let meta = r#""_meta":{"progressToken":"mine"}"#;
+        let read = ask("resources/read", &format!(r#""uri":"a",{meta}"#));
+        assert_eq!(client.post(read).await.status, 200);
+        let (_, sent) = upstream.asked("resources/read").pop().unwrap();
+        assert_eq!(sent.contains("progressToken"), token, "{sent}");
+        let call = ask("tools/call", &format!(r#""name":"pay",{meta}"#));
+        assert_eq!(client.post(call).await.code(), None);
+        let (_, sent) = upstream.last_call();
+        assert_eq!(sent.contains("progressToken"), token, "{sent}");
+    }
+}

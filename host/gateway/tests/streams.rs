@@ -168,3 +168,21 @@ async fn a_server_is_asked_for_its_own_stream_as_often_as_it_may_have_one() {
         assert_eq!(stream.next().await, None, "{why}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_is_subscribed_to_all_that_it_may_be_is_told_so_and_nothing_is_sent() {
+    let (upstream, gateway) = start("2025-11-25", ALL, "").await;
+    upstream.answer("resources/subscribe", "{}");
+    let session = gateway.client().session().await;
+    let subscribe = |uri: &str| ask("resources/subscribe", &format!(r#""uri":"{uri}""#));
+    for (uri, code) in [
+        ("a".repeat(100_000), None),
+        ("b".repeat(100_000), Some("overloaded")),
+        ("a".repeat(100_000), None),
+        ("c".to_owned(), None),
+    ] {
+        let said = session.post(subscribe(&uri)).await.code();
+        assert_eq!(said.as_deref(), code, "{}", uri.len());
+    }
+    assert_eq!(upstream.asked("resources/subscribe").len(), 3);
+}

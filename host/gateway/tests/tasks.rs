@@ -14,7 +14,7 @@ use std::time::Duration;
 use serde_json::Value;
 use support::client::Answer;
 use support::upstream::Behaviour;
-use support::{Client, Gateway, PERMIT_ALL, Upstream};
+use support::{Client, Gateway, PERMIT_ALL, Upstream, until};
 
 const CREATED: &str = r#"{"task":{"taskId":"t-1","status":"working","createdAt":"2026-01-01T00:00:00Z","ttl":60000,"n":1.0}}"#;
 
@@ -257,4 +257,66 @@ async fn of_two_who_see_a_task_end_at_once_both_are_told_and_one_ends_it() {
     let entries = support::entries(folder.path());
     let ends = entries.iter().filter(|entry| entry["kind"] == "terminal");
     assert_eq!(ends.count(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_asked_of_a_task_is_recorded_though_its_client_goes_away() {
+    for (method, answer, outcome) in [
+        (
+            "tasks/cancel",
+            r#"{"taskId":"t-1","status":"cancelled"}"#,
+            "outcome-unknown",
+        ),
+        ("tasks/result", r#"{"content":[]}"#, "succeeded"),
+    ] {
+        let (upstream, _gateway, session) = start("").await;
+        begin(&session, "e1").await;
+        upstream.about_task(answer);
+        upstream.ponder(Duration::from_millis(500));
+        let asking = {
+            let session = session.clone();
+            tokio::spawn(async move { ask(&session, method).await })
+        };
+        until("it is asked", || upstream.asked_about_tasks() == 1).await;
+        asking.abort();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let data = known(&session, "e1").await;
+        assert_eq!(state(&data), ("settled", Some(outcome)), "{method}");
+        assert_eq!(upstream.asked_about_tasks(), 1, "once");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_about_tasks_have_the_places_of_calls_and_their_ids() {
+    let (upstream, _gateway, session) = start("[limits]\ncalls_per_agent = 1\n").await;
+    begin(&session, "e1").await;
+    upstream.about_task(r#"{"taskId":"t-1","status":"working"}"#);
+    upstream.ponder(Duration::from_millis(500));
+    let asking = |id: u64, method: &str| {
+        let session = session.clone();
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{"taskId":"t-1"}}}}"#
+        );
+        async move { session.post(body).await }
+    };
+    let first = tokio::spawn(asking(1, "tasks/get"));
+    until("it is asked", || upstream.asked_about_tasks() == 1).await;
+    for (id, method, code) in [
+        (2, "tasks/get", "overloaded"),
+        (3, "tasks/list", "overloaded"),
+        (1, "tasks/get", "duplicate-id"),
+    ] {
+        let said = asking(id, method).await.code();
+        assert_eq!(said.as_deref(), Some(code), "{method}");
+    }
+    assert_eq!(first.await.unwrap().code(), None);
+    assert_eq!(upstream.asked_about_tasks(), 1);
+    // A cancel reaches it as it reaches a call.
+    upstream.ponder(Duration::from_secs(30));
+    let waiting = tokio::spawn(asking(4, "tasks/result"));
+    until("it is asked", || upstream.asked_about_tasks() == 2).await;
+    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":4}}"#;
+    assert_eq!(session.post(cancel).await.status, 202);
+    let said = waiting.await.unwrap();
+    assert_eq!(said.code().as_deref(), Some("task-unanswered"));
 }

@@ -28,6 +28,9 @@ struct Node {
     here: Vec<usize>,
     /// One of each group applies to one value within.
     within: Vec<Vec<usize>>,
+    /// Keywords that ask what the subschemas for the same value have looked at:
+    /// to say so each of those is gone through again.
+    unevaluated: u64,
 }
 
 struct Graph<'d> {
@@ -136,6 +139,8 @@ impl<'d> Graph<'d> {
                 | "additionalProperties"
                 | "unevaluatedProperties"
                 | "propertyNames" => {
+                    let asks = member.name().unwrap_or_default().starts_with("unevaluated");
+                    node.unevaluated += u64::from(asks);
                     node.within.push(vec![self.node(member)?]);
                 }
                 "$defs" | "definitions" => {
@@ -199,25 +204,36 @@ impl<'d> Graph<'d> {
         for level in 0..=LEVELS {
             let mut looks = vec![0_u64; self.nodes.len()];
             let mut calls = vec![0_u64; self.nodes.len()];
+            // How often it is looked at where it is asked what was evaluated.
+            let mut again = vec![0_u64; self.nodes.len()];
             for number in order {
                 let Some(node) = self.nodes.get(*number) else {
                     continue;
                 };
                 let of = |all: &[u64], which: usize| all.get(which).copied().unwrap_or(0);
                 let (mut sum, mut deepest) = (u64::from(level == 0), 0);
+                let mut marks = 0_u64;
                 for next in &node.here {
                     sum = sum.saturating_add(of(&looks, *next));
                     deepest = deepest.max(of(&calls, *next));
+                    let marked = of(&looks, *next).saturating_add(of(&again, *next));
+                    marks = marks.saturating_add(marked);
                 }
+                sum = sum.saturating_add(node.unevaluated.saturating_mul(marks));
                 for group in &node.within {
                     let most = group.iter().map(|next| of(&looks_above, *next)).max();
                     sum = sum.saturating_add(most.unwrap_or(0));
                     let most = group.iter().map(|next| of(&calls_above, *next)).max();
                     deepest = deepest.max(most.unwrap_or(0));
                 }
-                if let (Some(look), Some(call)) = (looks.get_mut(*number), calls.get_mut(*number)) {
+                if let (Some(look), Some(call), Some(mark)) = (
+                    looks.get_mut(*number),
+                    calls.get_mut(*number),
+                    again.get_mut(*number),
+                ) {
                     *look = sum;
                     *call = deepest.saturating_add(1);
+                    *mark = marks;
                 }
             }
             let excess = looks.first().is_some_and(|looks| *looks > MAX_LOOKS)

@@ -192,6 +192,18 @@ fn what_could_not_be_held_to_exactly_or_cheaply_is_refused() {
         format!(r##"{{"$defs":{{{defs}}},"$ref":"#/$defs/d999"}}"##)
     };
     let wide = format!(r#"{{"anyOf":[{}true]}}"#, "true,".repeat(5000));
+    let asking = |keyword: &str, depth: usize| {
+        let asks = format!(r#","{keyword}":{{"type":"string"}}}}"#);
+        let (open, close) = (
+            r#"{"anyOf":["#.repeat(depth),
+            format!("]{asks}").repeat(depth),
+        );
+        format!(r#"{open}{{"type":"object"}}{close}"#)
+    };
+    let (members, items) = (
+        asking("unevaluatedProperties", 30),
+        asking("unevaluatedItems", 30),
+    );
     let long = format!(r#"{{"title":"{}"}}"#, "x".repeat(300_000));
     for (schema, reason) in [
         ("true", Reason::Missing),
@@ -227,6 +239,8 @@ fn what_could_not_be_held_to_exactly_or_cheaply_is_refused() {
         (&bomb, Reason::Cost),
         (&chain, Reason::Cost),
         (&wide, Reason::Cost),
+        (&members, Reason::Cost),
+        (&items, Reason::Cost),
         (&long, Reason::Cost),
         (
             r#"{"properties":{"a":{"pattern":"(?=x)y"}}}"#,

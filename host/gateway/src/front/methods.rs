@@ -1,5 +1,7 @@
 //! Requests that are no tool call, answered by the gateway itself.
 
+use std::sync::Arc;
+
 use axum::response::Response;
 use countersign_canon::{Code, Document, Limits, Refusal, Request};
 use countersign_mcp::capability::Offer;
@@ -15,8 +17,33 @@ use crate::session::Session;
 use crate::state::Gateway;
 use crate::upstream::IDENTITY;
 
-/// Answers a request, or says truthfully that it is not supported.
+/// What a client may say of itself in `initialize`, in bytes of its canonical form.
+const MOST_CONTEXT: usize = 16_384;
+
+/// Answers a request in a task of its own: a client that goes away takes nothing
+/// with it on which others rest, as what was heard of a list or what is to be
+/// recorded of a task.
 pub(super) async fn answer(
+    gateway: Arc<Gateway>,
+    arrival: Arrival,
+    revision: Revision,
+    request: Request,
+) -> Response {
+    let Some(alive) = gateway.running.enter() else {
+        let refused = unread(&gateway, &arrival, ErrorCode::ShuttingDown).await;
+        return respond::reply(refused.reply(Some(&request.id)));
+    };
+    let answering = tokio::spawn(async move {
+        let response = answered(&gateway, arrival, revision, &request).await;
+        drop(alive);
+        response
+    });
+    let ended = answering.await;
+    ended.unwrap_or_else(|_| respond::problem(&Problem::new(ErrorCode::Internal)))
+}
+
+/// Answers it, or says truthfully that it is not supported.
+async fn answered(
     gateway: &Gateway,
     arrival: Arrival,
     revision: Revision,
@@ -56,6 +83,12 @@ async fn initialize(gateway: &Gateway, arrival: Arrival, request: &Request) -> R
         let refused = unread_because(gateway, &arrival, problem).await;
         return respond::reply(refused.reply(Some(&request.id)));
     };
+    if read.context.len() > MOST_CONTEXT {
+        // It is kept as long as the session, and stands in the entry of each call.
+        let problem = malformed("/params", "what it says of the client is too long");
+        let refused = unread_because(gateway, &arrival, problem).await;
+        return respond::reply(refused.reply(Some(&request.id)));
+    }
     let environment = &gateway.environment;
     let (Ok(id), Ok(secret)) = (environment.session_id(), environment.session_secret()) else {
         return respond::problem(&Problem::new(ErrorCode::Internal));

@@ -1,8 +1,8 @@
 //! A message that was admitted, on its way to whoever answers it.
 //!
 //! Do headers, message and session tell one story? Then a call goes its way in a
-//! task of its own, so that a client that goes away takes nothing with it;
-//! everything else is answered here or passed on.
+//! task of its own, so that a client that goes away takes nothing with it; so does
+//! every other request, whether it is answered here or passed on.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -79,7 +79,7 @@ impl Received {
                     Ok(revision) => match Method::find(&request.method) {
                         Some(method) => relay::relay(self, revision, method, request).await,
                         None => {
-                            methods::answer(&self.gateway, self.arrival, revision, &request).await
+                            methods::answer(self.gateway, self.arrival, revision, request).await
                         }
                     },
                     Err(problem) => self.refuse_because(*problem, id.as_ref()).await,

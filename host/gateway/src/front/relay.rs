@@ -22,7 +22,7 @@ use countersign_mcp::{
 use super::received::Received;
 use super::respond;
 use crate::delivery::{self, Outbox, Reply};
-use crate::pipeline::{Arrival, unavailable, unread_because};
+use crate::pipeline::{Arrival, overloaded, unavailable, unread_because};
 use crate::session::Claim;
 use crate::state::Gateway;
 use crate::upstream::{self, Exchange, IDENTITY};
@@ -78,7 +78,7 @@ pub(super) async fn relay(
             Some(alive) => {
                 let Arrival { agent, server, .. } = &relay.arrival;
                 match gateway.limits.place(agent, &server.name, None) {
-                    None => crate::pipeline::overloaded(),
+                    None => overloaded(),
                     Some(place) => {
                         let (outbox, inbox) = delivery::channel();
                         tokio::spawn(async move {
@@ -119,6 +119,7 @@ impl Relay {
             return Err(Problem::new(ErrorCode::NotAcceptable).into());
         }
         self.has_meta_of_its_form()?;
+        self.may_subscribe()?;
         self.continues()?;
         if let Some(session) = &self.arrival.session {
             let claim = session.claim(&self.request.id);
@@ -143,6 +144,24 @@ impl Relay {
             offset: u32::try_from(self.message.len()).unwrap_or(u32::MAX),
         };
         Err(Problem::not_admitted(refusal).into())
+    }
+
+    /// A session that is subscribed to as much as it may be would not be told of more.
+    fn may_subscribe(&self) -> Result<(), Box<Problem>> {
+        let (Some(session), "resources/subscribe") = (&self.arrival.session, self.method.name)
+        else {
+            return Ok(());
+        };
+        let params = self.request.params.as_deref().unwrap_or(b"{}");
+        let document = Document::read(params, Limits::STANDARD).ok();
+        let uri = document
+            .as_ref()
+            .and_then(|document| document.root().get("uri")?.text());
+        if uri.is_none_or(|uri| session.may_subscribe(&uri)) {
+            Ok(())
+        } else {
+            Err(overloaded().into())
+        }
     }
 
     /// A later round carries a state that was issued to this agent.
@@ -195,9 +214,11 @@ impl Relay {
             .map(std::borrow::Cow::into_owned);
         let token = params
             .and_then(|params| params.get("_meta")?.get("progressToken"))
-            .map(Item::raw);
+            .map(Item::raw)
+            .filter(|_| self.streams);
         let level = client::log_level(&self.context);
-        let logs = arrival.server.passed.touches(Capability::Logging)
+        let logs = self.streams
+            && arrival.server.passed.touches(Capability::Logging)
             && (self.revision.has_sessions() || level.is_some());
         let mut line = outbox.line().with_progress(token).with_messages(logs);
         if method.is_endless() {

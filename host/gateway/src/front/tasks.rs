@@ -22,8 +22,9 @@ use countersign_mcp::task::{self, Task};
 use countersign_mcp::{Answer, ErrorCode, Problem, envelope};
 
 use super::respond;
-use crate::delivery::{self, Cancel, Reply};
-use crate::pipeline::{Arrival, ledger_problem, unavailable, unread_because};
+use crate::delivery::{self, Reply};
+use crate::pipeline::{Arrival, ledger_problem, overloaded, unavailable, unread_because};
+use crate::session::Claim;
 use crate::state::Gateway;
 use crate::upstream::{self, Exchange};
 
@@ -81,14 +82,7 @@ async fn one(
     let id = named(request.params.as_deref().unwrap_or(b"{}"))?;
     let execution = known(gateway, arrival, &id).await?;
     let params = Object::new().text("taskId", id.as_str()).finish();
-    let about = ask(
-        gateway,
-        arrival,
-        &request.method,
-        Some(id.as_str()),
-        &params,
-    )
-    .await?;
+    let about = ask(gateway, arrival, request, Some(id.as_str()), &params).await?;
     let execution = observe(gateway, &request.method, execution, &id, &about).await?;
     let error = about.answer.is_error();
     let ended = request.method == "tasks/result" && execution.terminal.is_some();
@@ -138,17 +132,29 @@ async fn known(
         .ok_or_else(|| Problem::new(ErrorCode::TaskUnknown).into())
 }
 
-/// Asks the upstream, once.
+/// Asks the upstream, once, in one of the places that requests of this agent have.
 async fn ask(
     gateway: &Gateway,
     arrival: &Arrival,
-    method: &str,
+    request: &Request,
     name: Option<&str>,
     params: &[u8],
 ) -> Result<About, Box<Problem>> {
     if gateway.running.is_draining() {
         return Err(Problem::new(ErrorCode::ShuttingDown).into());
     }
+    let claim = match &arrival.session {
+        None => None,
+        Some(session) => match session.claim(&request.id) {
+            Some(claim) => Some(claim),
+            None => return Err(Problem::new(ErrorCode::DuplicateId).into()),
+        },
+    };
+    let Arrival { agent, server, .. } = arrival;
+    let Some(_place) = gateway.limits.place(agent, &server.name, None) else {
+        return Err(overloaded().into());
+    };
+    let method = request.method.as_str();
     let upstream = &arrival.server.upstream;
     upstream.ready(&arrival.agent).await.map_err(unavailable)?;
     let body = |id| Some(envelope::message(Some(id), method, Some(params)));
@@ -161,7 +167,7 @@ async fn ask(
         // A client's request, and on its answer nothing can be asked.
         line: Some(delivery::channel().0.line()),
         endless: false,
-        cancel: Cancel::default(),
+        cancel: claim.as_ref().map(Claim::cancel).unwrap_or_default(),
     };
     match upstream.exchange(&arrival.agent, request, about).await {
         Exchange::Answered(about) => Ok(about),
@@ -256,6 +262,11 @@ async fn list(
     arrival: &Arrival,
     request: &Request,
 ) -> Result<Reply, Box<Problem>> {
+    if !arrival.server.upstream.revision().has_tasks() {
+        let problem = Problem::new(ErrorCode::MethodNotSupported)
+            .because("the protocol version that the server speaks has no tasks");
+        return Err(problem.into());
+    }
     let params = request.params.as_deref().unwrap_or(b"{}");
     let document = Document::read(params, Limits::STANDARD).ok();
     let cursor = document
@@ -266,7 +277,7 @@ async fn list(
         Some(cursor) => Object::new().text("cursor", &cursor).finish(),
         None => b"{}".to_vec(),
     };
-    let about = ask(gateway, arrival, "tasks/list", None, &params).await?;
+    let about = ask(gateway, arrival, request, None, &params).await?;
     if about.answer.is_error() {
         let bytes = about.answer.without_receipt();
         return Ok(Reply::ok(envelope::error(&request.id, &bytes)));

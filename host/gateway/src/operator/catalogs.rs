@@ -54,13 +54,15 @@ impl Desk {
             }
             offers.push(offer);
         }
-        let now = gateway.approve(offers, by).await;
+        let gateway = Arc::clone(gateway);
+        let now = whole(async move { gateway.approve(offers, by).await }).await?;
         now.map(reloaded).map_err(Refused::reload)
     }
 
     pub(super) async fn reload(&self, (): ()) -> Result<Reloaded, Refused> {
         let by = self.resolution("reload", None)?;
-        let now = self.running()?.reload(Some(by)).await;
+        let gateway = Arc::clone(self.running()?);
+        let now = whole(async move { gateway.reload(Some(by)).await }).await?;
         now.map(reloaded).map_err(Refused::reload)
     }
 
@@ -68,6 +70,16 @@ impl Desk {
         let running = self.gateway.as_ref();
         running.ok_or_else(|| Refused::malformed("no gateway runs"))
     }
+}
+
+/// Comes to its end though whoever asked goes away in between: what is written of a
+/// change and what decides must be one.
+async fn whole<T: Send + 'static>(
+    change: impl Future<Output = T> + Send + 'static,
+) -> Result<T, Refused> {
+    let ended = tokio::spawn(change).await;
+    ended
+        .map_err(|_| Refused::reload("the change broke off; nothing is decided until one succeeds"))
 }
 
 fn reloaded(now: InForceNow) -> Reloaded {

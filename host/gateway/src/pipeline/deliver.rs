@@ -5,7 +5,7 @@ use countersign_mcp::code::called_status;
 use countersign_mcp::{ErrorCode, Problem, envelope};
 
 use super::attempt::Attempt;
-use super::refuse::{ledger_problem, position, reply};
+use super::refuse::{position, reply};
 use super::settle::Settling;
 use crate::delivery::Reply;
 use crate::upstream::Reason;
@@ -14,12 +14,9 @@ use crate::upstream::Reason;
 pub(super) fn deliver(attempt: &Attempt, settling: Settling) -> Reply {
     let (settled, answer) = match settling {
         Settling::Done { settled, answer } => (settled, answer),
-        Settling::Failed(error) => {
-            let mut problem = ledger_problem(&error);
-            if problem.code() == ErrorCode::LedgerUnavailable {
-                // The call was made; only its record is missing.
-                problem = Problem::new(ErrorCode::SettlementFailed);
-            }
+        Settling::Failed => {
+            // The call was made, whatever the ledger says of its record.
+            let mut problem = Problem::new(ErrorCode::SettlementFailed);
             let call_id = attempt.arrival.call_id.to_string();
             problem.attempt = Some(call_id.clone());
             problem.call_id = Some(call_id);

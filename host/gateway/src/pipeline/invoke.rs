@@ -45,8 +45,9 @@ pub(super) async fn invoke(
     let token = reserved.token;
     let server = &attempt.arrival.server;
     let upstream = &server.upstream;
-    let progress = member_of(&attempt.transport, "progressToken");
-    let logs = server.passed.touches(Capability::Logging);
+    // Where its client takes no events there is no use for what would go in them.
+    let progress = member_of(&attempt.transport, "progressToken").filter(|_| attempt.streams);
+    let logs = server.passed.touches(Capability::Logging) && attempt.streams;
     let traceparent = attempt.trace.onward();
     let body = |id: u64| {
         let mut meta = Vec::new();

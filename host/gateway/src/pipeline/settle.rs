@@ -1,9 +1,7 @@
 //! what the upstream said → an outcome that is durable.
 
 use countersign_canon::preimage;
-use countersign_ledger::{
-    Answered as Outcome, Kept, LedgerError, Settled, Settlement, outcome_str,
-};
+use countersign_ledger::{Answered as Outcome, Kept, Settled, Settlement, outcome_str};
 use countersign_mcp::{Answer, Verdict};
 
 use super::attempt::Attempt;
@@ -22,7 +20,7 @@ pub(super) enum Settling {
         answer: Result<Answer, Reason>,
     },
     /// It is not in the log yet, so nothing may be delivered as if it were.
-    Failed(LedgerError),
+    Failed,
 }
 
 /// Makes the outcome durable, with its entry, in one transaction.
@@ -31,7 +29,7 @@ pub(super) async fn settle(gateway: &Gateway, attempt: &Attempt, invoked: Invoke
     let Some((settlement, answer)) = settlement(exchange) else {
         // INVARIANT: every reason is a code. A dropped token settles by its gate.
         drop(token);
-        return Settling::Failed(LedgerError::Settlement);
+        return Settling::Failed;
     };
     let keep = keep(gateway, attempt, &settlement, &answer);
     match gateway.ledger.settle_keeping(token, settlement, keep).await {
@@ -52,7 +50,7 @@ pub(super) async fn settle(gateway: &Gateway, attempt: &Attempt, invoked: Invoke
             gateway.telemetry.metrics.outcome("settlement-failed");
             attempt.trace.failed("settlement-failed");
             tracing::error!(call_id = %attempt.arrival.call_id, "not settled: {error}");
-            Settling::Failed(error)
+            Settling::Failed
         }
     }
 }

@@ -11,7 +11,7 @@ mod table;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::AtomicU64;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use countersign_canon::Id;
 use countersign_evidence::{Agent, ServerName, SessionId};
@@ -22,8 +22,9 @@ pub(crate) use claim::Claim;
 pub(crate) use pending::{Answer, Pending};
 pub(crate) use table::Sessions;
 
-/// Resources that one session may be subscribed to.
+/// Resources that one session may be subscribed to, and the bytes of their names.
 const MOST_SUBSCRIBED: usize = 1_024;
+const MOST_SUBSCRIBED_BYTES: usize = 131_072;
 
 /// One client's session with one server.
 #[derive(Debug)]
@@ -106,32 +107,40 @@ impl Session {
 
     /// Subscribes to a resource, or ends that; false where there are too many.
     pub(crate) fn subscribe(&self, uri: &str, wanted: bool) -> bool {
-        let mut subscribed = self
-            .subscribed
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut subscribed = self.subscribed();
         if !wanted {
             subscribed.remove(uri);
             return true;
         }
-        let room = subscribed.contains(uri) || subscribed.len() < MOST_SUBSCRIBED;
+        let room = has_room(&subscribed, uri);
         if room {
             subscribed.insert(uri.to_owned());
         }
         room
     }
 
+    /// Whether it may be subscribed to a resource.
+    pub(crate) fn may_subscribe(&self, uri: &str) -> bool {
+        has_room(&self.subscribed(), uri)
+    }
+
+    fn subscribed(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        let subscribed = self.subscribed.lock();
+        subscribed.unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Whether changes of a resource are for it: of one that it is subscribed
     /// to, or of a part of one.
     #[must_use]
     pub(crate) fn wants(&self, uri: &str) -> bool {
-        let subscribed = self
-            .subscribed
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        subscribed
+        self.subscribed()
             .iter()
             .any(|wanted| uri.starts_with(wanted.as_str()))
+    }
+
+    /// Whether its client holds a stream of its own open.
+    fn is_listening(&self) -> bool {
+        self.stream.receiver_count() > 0
     }
 
     fn is_idle(&self) -> bool {
@@ -140,6 +149,13 @@ impl Session {
             .unwrap_or_else(PoisonError::into_inner)
             .is_empty()
     }
+}
+
+fn has_room(subscribed: &BTreeSet<String>, uri: &str) -> bool {
+    let bytes: usize = subscribed.iter().map(String::len).sum();
+    subscribed.contains(uri)
+        || (subscribed.len() < MOST_SUBSCRIBED
+            && bytes.saturating_add(uri.len()) <= MOST_SUBSCRIBED_BYTES)
 }
 
 #[cfg(test)]
@@ -170,11 +186,17 @@ mod tests {
 
     #[test]
     fn a_session_subscribes_to_so_many_resources_and_to_parts_of_them() {
-        let session = session(0, "a");
+        let (session, long) = (session(0, "a"), session(8, "a"));
         let uri = |number| format!("test://{number}/");
         assert!((0..MOST_SUBSCRIBED).all(|number| session.subscribe(&uri(number), true)));
         assert!(!session.subscribe("test://more/", true));
         assert!(session.subscribe(&uri(7), true), "one that it has");
+        let name = |letter: &str| letter.repeat(MOST_SUBSCRIBED_BYTES / 2);
+        assert!(long.subscribe(&name("a"), true) && long.subscribe(&name("b"), true));
+        assert!(
+            !long.subscribe("c", true),
+            "their names are too long together"
+        );
         assert!(session.wants("test://7/part") && !session.wants("test://more/"));
         assert!(session.subscribe(&uri(7), false) && session.subscribe("test://more/", true));
         assert!(session.wants("test://more/") && !session.wants("test://7/part"));

@@ -1,5 +1,6 @@
 //! All sessions that are open, by what their clients hold.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,18 +37,16 @@ impl Sessions {
     }
 
     /// Opens a session under a secret that nobody can guess. Where there are as
-    /// many as there may be, the one that was idle longest ends, since clients
-    /// go away without saying so; false where none is idle.
+    /// many as there may be, one that is idle ends, since clients go away without
+    /// saying so; false where none is idle. It is one of the same agent's, or else
+    /// of the agent that has most: nobody ends another's by opening many.
     pub(crate) fn open(&self, secret: &str, session: Session) -> bool {
         self.touch(&session);
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.len() >= self.most {
-            let idle = open
-                .iter()
-                .filter(|(_, session)| session.is_idle())
-                .min_by_key(|(_, session)| session.used.load(Ordering::Relaxed))
-                .map(|(secret, _)| secret.clone());
-            let Some(idle) = idle else { return false };
+            let Some(idle) = dispensable(&open, &session.agent) else {
+                return false;
+            };
             if let Some(ended) = open.remove(&idle) {
                 ended.end();
             }
@@ -105,6 +104,23 @@ impl Sessions {
     }
 }
 
+/// The idle session that makes room for another one of `agent`: where there is a
+/// choice, one without a stream, and the one that was used longest ago.
+fn dispensable(open: &HashMap<String, Arc<Session>>, agent: &Agent) -> Option<String> {
+    let mut counts: HashMap<&Agent, usize> = HashMap::new();
+    for session in open.values() {
+        *counts.entry(&session.agent).or_default() += 1;
+    }
+    let idle = open.iter().filter(|(_, session)| session.is_idle());
+    let first = idle.min_by_key(|(_, session)| {
+        let count = counts.get(&session.agent).copied().unwrap_or_default();
+        let used = session.used.load(Ordering::Relaxed);
+        let foreign = session.agent != *agent;
+        (foreign, Reverse(count), session.is_listening(), used)
+    });
+    first.map(|(secret, _)| secret.clone())
+}
+
 #[cfg(test)]
 mod tests {
     use countersign_canon::Id;
@@ -156,6 +172,40 @@ mod tests {
         let ended = sessions.find("r", &a, &x).unwrap();
         assert!(sessions.end("r", &a, &x));
         assert_eq!(ended.take_stream().0, 0, "so has this one");
+    }
+
+    #[test]
+    fn an_agent_that_opens_many_ends_its_own_and_nobody_elses() {
+        let sessions = Sessions::new(4);
+        let x: ServerName = "x".parse().unwrap();
+        let [a, b] = ["a", "b"].map(|name| session(0, name).agent().clone());
+        assert!(sessions.open("b", session(0, "b")));
+        for number in 1..10 {
+            let secret = format!("a{number}");
+            assert!(sessions.open(&secret, session(number, "a")));
+            assert!(sessions.find(&secret, &a, &x).is_some());
+        }
+        assert_eq!(sessions.count(), 4);
+        assert!(sessions.find("b", &b, &x).is_some());
+        // One that has none takes the place of whoever has most.
+        assert!(sessions.open("c", session(10, "c")));
+        assert!(sessions.find("b", &b, &x).is_some());
+        assert!(sessions.find("a7", &a, &x).is_none());
+    }
+
+    #[test]
+    fn a_session_without_a_stream_makes_room_before_one_that_has_one() {
+        let sessions = Sessions::new(2);
+        let x: ServerName = "x".parse().unwrap();
+        let a = session(0, "a").agent().clone();
+        assert!(sessions.open("r", session(1, "a")) && sessions.open("s", session(2, "a")));
+        let stream = sessions.find("r", &a, &x).unwrap().take_stream();
+        assert!(sessions.find("s", &a, &x).is_some());
+        assert!(sessions.open("t", session(3, "a")));
+        assert!(sessions.find("r", &a, &x).is_some(), "used longest ago");
+        drop(stream);
+        let _later = sessions.find("t", &a, &x).unwrap();
+        assert!(sessions.find("s", &a, &x).is_none());
     }
 
     #[test]

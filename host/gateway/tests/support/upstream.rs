@@ -275,6 +275,8 @@ async fn answer(
             response
         }
         Some("tools/list") if !shared.answers.lock().unwrap().contains_key("tools/list") => {
+            let pondering = *shared.pondering.lock().unwrap();
+            tokio::time::sleep(pondering).await;
             reply(json!({"tools": *shared.tools.lock().unwrap()}))
         }
         Some("tools/call") => {

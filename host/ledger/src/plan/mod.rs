@@ -17,7 +17,8 @@ use std::collections::HashMap;
 
 use countersign_canon::Digest;
 use countersign_evidence::{
-    Agent, CallId, Draft, Entry, ExecutionId, Head, Link, Receipt, Salt, Time,
+    Agent, CallId, Draft, Entry, ExecutionId, Head, Kind, Link, Receipt, Round, RoundSays, Salt,
+    Time,
 };
 
 use crate::attempt::{Epochs, Position};
@@ -32,6 +33,11 @@ use crate::step::{Effects, Owner};
 use crate::store::StoreError;
 
 pub(crate) use attempt::Answer as AttemptAnswer;
+
+/// What an entry that ends something may be longer than the one that opened it, in
+/// bytes: two digests, a code, a task's state. Where an opening entry left no such
+/// room, a call could be made whose end cannot be written.
+const ENDING_BYTES: usize = 4_096;
 
 /// A row with the number under which its store keeps it.
 #[derive(Clone, Debug)]
@@ -262,8 +268,10 @@ impl<'a, R: Rows> Plan<'a, R> {
     fn place(&mut self, mut draft: Draft, link: Option<Link>) -> Result<Entry, LedgerError> {
         draft.time = self.now;
         let mut head = self.base.head.clone();
+        let room = if opens(&draft) { ENDING_BYTES } else { 0 };
         let entry = head.append(draft, link);
-        if entry.bytes().len() > usize::try_from(Entry::MAX_BYTES).unwrap_or(usize::MAX) {
+        let most = usize::try_from(Entry::MAX_BYTES).unwrap_or(usize::MAX);
+        if entry.bytes().len().saturating_add(room) > most {
             return Err(LedgerError::EntryTooLong);
         }
         self.base.head = head;
@@ -374,6 +382,13 @@ impl<'a, R: Rows> Plan<'a, R> {
             .and_then(|index| self.working.get(index))
             .map(|working| &working.row.execution)
     }
+}
+
+/// Whether an entry is one after which something may be sent: what ends that
+/// repeats it.
+fn opens(draft: &Draft) -> bool {
+    let claims = |round: &Round| round.says == RoundSays::Claimed;
+    draft.kind == Kind::Admission || draft.round.as_ref().is_some_and(claims)
 }
 
 pub(crate) fn position(entry: &Entry) -> Position {

@@ -2,10 +2,10 @@
 
 use countersign_canon::{Classification, Difference, Outcome};
 use countersign_evidence::{Classified, EffectBoundary, Kind};
-use countersign_ledger::{Epochs, InForce, LedgerError, State, Verdict};
+use countersign_ledger::{Attempt, Epochs, InForce, LedgerError, Settlement, State, Verdict};
 
 use crate::support::{
-    Call, Fixture, Kept, agent, call, code, count, digest, entries, execution_id, not_sent,
+    Call, Fixture, Kept, agent, answer, call, code, count, digest, entries, execution_id, not_sent,
     refused, reserve, reserved, succeeded, unanswered, verify,
 };
 
@@ -341,8 +341,7 @@ pub fn an_entry_that_nobody_could_read_back_is_not_written(kept: Kept) {
     let ledger = fixture.open();
     let mut draft = call("c1", Some("pay")).draft();
     draft.represented_user = Some("y".repeat(300_000));
-    let attempt =
-        countersign_ledger::Attempt::new(draft, Some(Classification::Fresh), Epochs::default());
+    let attempt = Attempt::new(draft, Some(Classification::Fresh), Epochs::default());
     let said = ledger.reserve(attempt.unwrap()).wait();
     assert_eq!(said.unwrap_err(), LedgerError::EntryTooLong);
     assert_eq!(
@@ -351,6 +350,47 @@ pub fn an_entry_that_nobody_could_read_back_is_not_written(kept: Kept) {
             .wait()
             .unwrap(),
         None
+    );
+    verify(&ledger);
+}
+
+pub fn what_was_reserved_can_be_ended_however_long_its_entry_is(kept: Kept) {
+    let fixture = Fixture::on(kept);
+    let ledger = fixture.open();
+    let task = || Settlement::TaskOpened {
+        task: "t".repeat(128).parse().unwrap(),
+        status: "input_required".into(),
+        answer: answer("task"),
+    };
+    let asked = || Settlement::Asked {
+        issued: Some(digest("state")),
+        answer: answer("asked"),
+        retained: b"{}".to_vec(),
+    };
+    let endings: [&dyn Fn() -> Settlement; 5] = [&succeeded, &unanswered, &not_sent, &task, &asked];
+    let (mut reserved_ones, mut too_long) = (0, 0);
+    for (index, length) in (254_000..262_144).step_by(41).enumerate() {
+        let (name, id) = (format!("c{index}"), format!("e{index}"));
+        let mut draft = call(name.as_str(), Some(&id)).draft();
+        draft.client = Some("x".repeat(length));
+        let attempt = Attempt::new(draft, Some(Classification::Fresh), Epochs::default());
+        match ledger.reserve(attempt.unwrap()).wait() {
+            Ok(verdict) => {
+                let ending = endings[index % endings.len()]();
+                let said = format!("{length}: {ending:?}");
+                let settled = ledger.settle(reserved(verdict).token, ending).wait();
+                assert!(settled.is_ok(), "{said}: {settled:?}");
+                reserved_ones += 1;
+            }
+            Err(error) => {
+                assert_eq!(error, LedgerError::EntryTooLong, "{length}");
+                too_long += 1;
+            }
+        }
+    }
+    assert!(
+        reserved_ones > 50 && too_long > 50,
+        "both sides of the bound"
     );
     verify(&ledger);
 }

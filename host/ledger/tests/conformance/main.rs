@@ -49,6 +49,7 @@ on_each_store! {
         a_decision_made_under_another_policy_or_catalog_is_made_again
         an_agent_whose_quota_is_used_up_is_refused_and_others_are_not
         an_entry_that_nobody_could_read_back_is_not_written
+        what_was_reserved_can_be_ended_however_long_its_entry_is
         each_selection_of_entries_gives_what_it_names;
     blinded: entries_hold_what_the_rows_salt_opens_and_the_row_keeps_what_was_admitted
         an_execution_is_blinded_for_good_or_never_whatever_is_configured_later
