@@ -31,6 +31,15 @@ pub struct Target<'r> {
     pub token: &'r str,
 }
 
+/// Which proofs have to have a nonce that was given here.
+#[derive(Clone, Copy, Debug)]
+pub struct Nonced<'n> {
+    /// Who gives them.
+    pub nonces: &'n Nonces,
+    /// Those that say that they were made until then, in seconds since 1970.
+    pub made_until_s: i64,
+}
+
 /// A proof that holds; that it is used once is still to be seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proof {
@@ -41,7 +50,7 @@ pub struct Proof {
 }
 
 impl Proof {
-    /// Checks a proof. `nonces` is given where one is required.
+    /// Checks a proof.
     ///
     /// # Errors
     /// [`Refusal::Proof`], [`Refusal::ProofNonce`].
@@ -49,7 +58,7 @@ impl Proof {
         text: &str,
         target: Target<'_>,
         rules: &ProofRules,
-        nonces: Option<&Nonces>,
+        nonced: Option<Nonced<'_>>,
         now_s: i64,
     ) -> Result<Self, Refusal> {
         let compact = Compact::read(text).map_err(Refusal::Proof)?;
@@ -74,9 +83,9 @@ impl Proof {
         if !(oldest..=newest).contains(&made) {
             return Err(Refusal::Proof(Fault::Time));
         }
-        if let Some(nonces) = nonces {
+        if let Some(nonced) = nonced.filter(|nonced| made <= nonced.made_until_s) {
             let nonce = text("nonce")?.ok_or(Refusal::ProofNonce)?;
-            if !nonces.knows(&nonce, now_s) {
+            if !nonced.nonces.knows(&nonce, now_s) {
                 return Err(Refusal::ProofNonce);
             }
         }

@@ -23,7 +23,7 @@ mod token;
 
 pub use algorithm::{Algorithm, UnknownAlgorithm};
 pub use alias::{AliasError, Aliases};
-pub use dpop::{Nonces, Proof, ProofRules, Target};
+pub use dpop::{Nonced, Nonces, Proof, ProofRules, Target};
 pub use keyset::{KeySet, MalformedKeySet};
 pub use principal::{Facts, Principal};
 pub use refusal::{Fault, Refusal};

@@ -3,7 +3,7 @@
 
 mod support;
 
-use countersign_identity::{Algorithm, Fault, Nonces, Proof, ProofRules, Refusal, Target};
+use countersign_identity::{Algorithm, Fault, Nonced, Nonces, Proof, ProofRules, Refusal, Target};
 use ring::digest::{SHA256, digest};
 use support::{Key, encode};
 
@@ -54,7 +54,11 @@ fn check(proof: &str, nonces: Option<&Nonces>) -> Result<Proof, Refusal> {
         url: URL,
         token: TOKEN,
     };
-    Proof::check(proof, target, &rules(), nonces, NOW)
+    let nonced = nonces.map(|nonces| Nonced {
+        nonces,
+        made_until_s: i64::MAX,
+    });
+    Proof::check(proof, target, &rules(), nonced, NOW)
 }
 
 #[test]
@@ -212,6 +216,30 @@ fn where_nonces_are_given_a_proof_has_a_current_one() {
         ("a current one", quoted(nonces.current(NOW - 299)), None),
     ] {
         assert_eq!(check(&with(&nonce), Some(&nonces)).err(), refusal, "{why}");
+    }
+}
+
+#[test]
+fn only_what_was_made_until_then_has_to_have_a_nonce() {
+    let key = Key::ec();
+    let nonces = Nonces::new([1; 32]);
+    let made = |at: i64| key.compact(&header(&key), &claims("iat", &at.to_string()));
+    let target = Target {
+        method: "POST",
+        url: URL,
+        token: TOKEN,
+    };
+    let nonced = Nonced {
+        nonces: &nonces,
+        made_until_s: NOW - 1,
+    };
+    for (at, refusal) in [
+        (NOW - 2, Some(Refusal::ProofNonce)),
+        (NOW - 1, Some(Refusal::ProofNonce)),
+        (NOW, None),
+    ] {
+        let said = Proof::check(&made(at), target, &rules(), Some(nonced), NOW);
+        assert_eq!(said.err(), refusal, "{at}");
     }
 }
 

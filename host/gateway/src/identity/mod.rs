@@ -185,7 +185,7 @@ impl Identities {
 
     /// What a client must put into its next proof, where that is asked for.
     pub(crate) fn nonce(&self, environment: &Environment) -> Option<String> {
-        self.proofs.as_ref()?.nonce(now_s(environment))
+        Some(self.proofs.as_ref()?.nonce(now_s(environment)))
     }
 
     /// The names of the algorithms that proofs may be signed under.

@@ -2,7 +2,9 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use countersign_identity::{Fault, Fresh, Nonces, Proof, ProofRules, Refusal, Replays, Target};
+use countersign_identity::{
+    Fault, Fresh, Nonced, Nonces, Proof, ProofRules, Refusal, Replays, Target,
+};
 
 use super::credential::Request;
 use super::now_s;
@@ -16,9 +18,11 @@ const MOST: usize = 100_000;
 #[derive(Debug)]
 pub(super) struct Proofs {
     rules: ProofRules,
-    nonces: Option<Nonces>,
+    nonces: Nonces,
     replays: Mutex<Replays>,
     began_s: i64,
+    /// Proofs that say that they were made until then have to have a nonce.
+    nonced_until_s: i64,
 }
 
 impl Proofs {
@@ -28,18 +32,22 @@ impl Proofs {
     ) -> Result<Self, NoRandomness> {
         let rules = config.rules.clone();
         let began_s = now_s(environment);
-        let nonces = if config.nonces {
-            Some(Nonces::new(environment.bytes()?))
+        // One whose clock is ahead may have been used before this gateway began, of
+        // which nothing is remembered: what it says of its time proves nothing
+        // then, and a nonce of this gateway's does.
+        let nonced_until_s = if config.nonces {
+            i64::MAX
         } else {
-            None
+            began_s.saturating_add(rules.skew_s)
         };
         // One that comes from the future lives longest.
         let life_s = rules.age_s + rules.skew_s + 1;
         Ok(Self {
             replays: Mutex::new(Replays::new(life_s, MOST, began_s)),
             rules,
-            nonces,
+            nonces: Nonces::new(environment.bytes()?),
             began_s,
+            nonced_until_s,
         })
     }
 
@@ -68,7 +76,11 @@ impl Proofs {
         // from then do not count.
         let mut rules = self.rules.clone();
         rules.age_s = rules.age_s.min(now_s.saturating_sub(self.began_s));
-        let proof = Proof::check(text, target, &rules, self.nonces.as_ref(), now_s)?;
+        let nonced = Nonced {
+            nonces: &self.nonces,
+            made_until_s: self.nonced_until_s,
+        };
+        let proof = Proof::check(text, target, &rules, Some(nonced), now_s)?;
         if proof.jkt != jkt {
             return Err(Refusal::Proof(Fault::Binding));
         }
@@ -80,9 +92,9 @@ impl Proofs {
         }
     }
 
-    /// The nonce that is given now, where nonces are asked for.
-    pub(super) fn nonce(&self, now_s: i64) -> Option<String> {
-        self.nonces.as_ref().map(|nonces| nonces.current(now_s))
+    /// The nonce that is given now.
+    pub(super) fn nonce(&self, now_s: i64) -> String {
+        self.nonces.current(now_s)
     }
 
     /// The algorithms, as a challenge has them.

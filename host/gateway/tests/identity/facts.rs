@@ -10,7 +10,7 @@ use countersign_verifier::{Claim, Components, Inputs, Level, RequestFile, Status
 use crate::issuer::{BASE, ISSUER, Key, bound_to, claims, configured, proof, token};
 use crate::support::client::modern_call;
 use crate::support::{Gateway, PERMIT_ALL, Upstream, entries};
-use crate::{FILE, call, caller, folder};
+use crate::{FILE, call, caller, folder, nonce};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn policy_and_evidence_have_each_fact_in_a_field_of_its_own() {
@@ -25,12 +25,17 @@ async fn policy_and_evidence_have_each_fact_in_a_field_of_its_own() {
     let upstream = Upstream::start().await;
     let identity = configured("", &format!("{FILE}\nuser_claim = \"user\""));
     let gateway = Gateway::start_in(folder(&upstream, &policies, &identity, &key.set())).await;
+    let bound = token(&key, &claims("cnf", &bound_to(&holder)));
+    let nonce = nonce(&gateway, &holder, &bound).await;
     let with = |more: &str, jti: &str| {
         let claims = claims("cnf", &bound_to(&holder)).replacen('{', &format!("{{{more}"), 1);
         let token = token(&key, &claims);
         caller(&gateway)
             .with("authorization", &format!("DPoP {token}"))
-            .with("dpop", &proof(&holder, &token, "POST", "/mcp/up", jti, ""))
+            .with(
+                "dpop",
+                &proof(&holder, &token, "POST", "/mcp/up", jti, &nonce),
+            )
     };
     let act = "\"act\":{\"sub\":\"desk\"},";
     let user = "\"user\":\"alice\",";

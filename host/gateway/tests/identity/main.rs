@@ -59,3 +59,14 @@ pub(crate) fn challenges(answer: &support::client::Answer) -> Vec<String> {
         .map(|value| value.to_str().unwrap().to_owned())
         .collect()
 }
+
+/// The member of a proof that brings a nonce, which the gateway gives with its first
+/// refusal of one without.
+pub(crate) async fn nonce(gateway: &Gateway, holder: &issuer::Key, token: &str) -> String {
+    let without = issuer::proof(holder, token, "POST", "/mcp/up", "without", "");
+    let client = caller(gateway).with("authorization", &format!("DPoP {token}"));
+    let refused = call(&client.with("dpop", &without), "/mcp/up", "nonce").await;
+    assert_eq!(refused.code().as_deref(), Some("proof-nonce"));
+    let nonce = refused.headers["dpop-nonce"].to_str().unwrap();
+    format!(",\"nonce\":\"{nonce}\"")
+}

@@ -1,8 +1,8 @@
 //! Tokens that are bound to a key, and proofs of its possession.
 
-use crate::issuer::{Key, bound_to, claims, configured, proof, token};
+use crate::issuer::{Key, bound_to, claims, configured, now, proof, proof_made_at, token};
 use crate::support::{Gateway, PERMIT_ALL, Upstream};
-use crate::{FILE, call, caller, challenges, folder};
+use crate::{FILE, call, caller, challenges, folder, nonce};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bound_token_counts_only_with_a_fresh_proof_for_this_very_request() {
@@ -14,28 +14,29 @@ async fn a_bound_token_counts_only_with_a_fresh_proof_for_this_very_request() {
     let other = token(&key, &claims("jti", "\"x\""));
     let plain = caller(&gateway).with("authorization", &format!("DPoP {bound}"));
     let with = |proof: &str| plain.with("dpop", proof);
-    let fresh = |jti: &str| proof(&holder, &bound, "POST", "/mcp/up", jti, "");
+    let nonce = nonce(&gateway, &holder, &bound).await;
+    let fresh = |jti: &str| proof(&holder, &bound, "POST", "/mcp/up", jti, &nonce);
     assert_eq!(call(&with(&fresh("1")), "/mcp/up", "e1").await.code(), None);
     for (why, client, code) in [
         ("the same proof", with(&fresh("1")), "proof-replayed"),
         (
             "another method",
-            with(&proof(&holder, &bound, "GET", "/mcp/up", "2", "")),
+            with(&proof(&holder, &bound, "GET", "/mcp/up", "2", &nonce)),
             "proof-invalid",
         ),
         (
             "another server",
-            with(&proof(&holder, &bound, "POST", "/mcp/other", "3", "")),
+            with(&proof(&holder, &bound, "POST", "/mcp/other", "3", &nonce)),
             "proof-invalid",
         ),
         (
             "another token",
-            with(&proof(&holder, &other, "POST", "/mcp/up", "4", "")),
+            with(&proof(&holder, &other, "POST", "/mcp/up", "4", &nonce)),
             "proof-invalid",
         ),
         (
             "a thief's key",
-            with(&proof(&thief, &bound, "POST", "/mcp/up", "5", "")),
+            with(&proof(&thief, &bound, "POST", "/mcp/up", "5", &nonce)),
             "proof-invalid",
         ),
         (
@@ -97,4 +98,35 @@ async fn where_nonces_are_asked_for_the_refusal_brings_one_and_with_it_the_call_
     )
     .await;
     assert_eq!(passed.code(), None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_proof_whose_clock_is_ahead_counts_at_no_later_start_of_the_gateway() {
+    let (key, holder) = (Key::ec(), Key::ec());
+    let upstream = Upstream::start().await;
+    let identity = configured("proofs = { skew_s = 2 }", FILE);
+    let gateway = Gateway::start_in(folder(&upstream, PERMIT_ALL, &identity, &key.set())).await;
+    let bound = token(&key, &claims("cnf", &bound_to(&holder)));
+    let ahead = |jti: &str, more: &str| {
+        let made = now() + 2;
+        proof_made_at(made, &holder, &bound, "POST", "/mcp/up", jti, more)
+    };
+    let with = |gateway: &Gateway, proof: &str| {
+        caller(gateway)
+            .with("authorization", &format!("DPoP {bound}"))
+            .with("dpop", proof)
+    };
+    // Once what it says of its time lies behind the first seconds, it needs none.
+    tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
+    let used = ahead("1", "");
+    let answer = call(&with(&gateway, &used), "/mcp/up", "e1").await;
+    assert_eq!(answer.code(), None, "{}", answer.text());
+    let (_, folder) = gateway.stop().await;
+    let gateway = Gateway::start_in(folder).await;
+    let again = call(&with(&gateway, &used), "/mcp/up", "e2").await;
+    assert_eq!(again.code().as_deref(), Some("proof-nonce"));
+    assert_eq!(upstream.effects(), 1);
+    let nonce = nonce(&gateway, &holder, &bound).await;
+    let fresh = call(&with(&gateway, &ahead("2", &nonce)), "/mcp/up", "e2").await;
+    assert_eq!(fresh.code(), None);
 }

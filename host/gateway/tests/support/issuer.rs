@@ -82,6 +82,18 @@ pub fn bound_to(key: &Key) -> String {
 
 /// A proof for a POST to `/mcp/up` with `token`; `more` is added to its claims.
 pub fn proof(key: &Key, token: &str, method: &str, path: &str, jti: &str, more: &str) -> String {
+    proof_made_at(now(), key, token, method, path, jti, more)
+}
+
+pub fn proof_made_at(
+    made_s: u64,
+    key: &Key,
+    token: &str,
+    method: &str,
+    path: &str,
+    jti: &str,
+    more: &str,
+) -> String {
     let header = format!(
         r#"{{"typ":"dpop+jwt","alg":"ES256","jwk":{{{}}}}}"#,
         key.members()
@@ -89,7 +101,7 @@ pub fn proof(key: &Key, token: &str, method: &str, path: &str, jti: &str, more: 
     let hash = ring::digest::digest(&ring::digest::SHA256, token.as_bytes());
     let claims = format!(
         r#"{{"htm":"{method}","htu":"{BASE}{path}","iat":{},"jti":"{jti}","ath":"{}"{more}}}"#,
-        now(),
+        made_s,
         encode(hash)
     );
     key.compact(&header, &claims)
