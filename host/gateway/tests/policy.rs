@@ -9,8 +9,12 @@
 
 mod support;
 
+use std::future::Future as _;
+use std::task::{Context, Waker};
+use std::time::Duration;
+
 use serde_json::json;
-use support::{Gateway, Upstream};
+use support::{Gateway, PERMIT_ALL, Upstream};
 
 const OVER: &str = r#"
 permit (principal, action, resource);
@@ -95,4 +99,41 @@ async fn by_default_a_side_effect_needs_an_execution_id_and_destruction_an_opera
         );
     }
     assert_eq!(upstream.effects(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reload_that_is_broken_off_anywhere_decides_as_the_log_says_or_not_at_all() {
+    let mut seen = std::collections::BTreeSet::new();
+    for polls in 1..12 {
+        let upstream = Upstream::start().await;
+        let gateway = Gateway::start(&upstream, PERMIT_ALL, "").await;
+        let session = gateway.client().session().await;
+        let policies = gateway.path().join("policies/test.cedar");
+        std::fs::write(policies, "forbid (principal, action, resource);").unwrap();
+        {
+            let mut reload = Box::pin(gateway.reloader.reload());
+            let mut context = Context::from_waker(Waker::noop());
+            for _ in 0..polls {
+                if reload.as_mut().poll(&mut context).is_ready() {
+                    break;
+                }
+                // Whatever it waits for has come by then.
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        }
+        let code = session.call("pay", "{}", Some("e1")).await.code();
+        let (_, folder) = gateway.stop().await;
+        let entries = support::entries(folder.path());
+        let loaded = entries.iter().filter(|e| e["kind"] == "policy-loaded");
+        let stands = loaded.count() > 1;
+        assert!(!stands || code.is_some(), "{polls}: {code:?}");
+        assert!(
+            stands || code.as_deref() != Some("policy-denied"),
+            "{polls}"
+        );
+        seen.insert((stands, code));
+    }
+    let ended = (true, Some("policy-denied".to_owned()));
+    assert!(seen.contains(&ended), "{seen:?}");
+    assert!(seen.iter().any(|(_, code)| *code != ended.1), "{seen:?}");
 }
