@@ -17,6 +17,7 @@
 
 mod answers;
 mod archive;
+mod bodies;
 pub mod catalog;
 pub mod config;
 mod delivery;

@@ -190,6 +190,7 @@ mod tests {
             requests_per_second: 10,
             burst: 2,
             sessions: 1,
+            bodies_bytes: 1,
             connections: 1,
             connections_per_peer: 1,
             head_timeout: Duration::ZERO,

@@ -16,6 +16,7 @@ use countersign_policy::{Class, PolicySet};
 
 use crate::answers::Answers;
 use crate::archive::Archive;
+use crate::bodies::Bodies;
 use crate::catalog::approved::Approved;
 use crate::catalog::{Catalog, Listing, Looked, Need};
 use crate::config::{self, Enforcement, OnDisconnect, Required};
@@ -54,6 +55,7 @@ pub(crate) struct Gateway {
     pub(crate) sessions: Sessions,
     pub(crate) limits: Arc<Limits>,
     pub(crate) required: Required,
+    pub(crate) bodies: Arc<Bodies>,
     pub(crate) body_timeout: std::time::Duration,
     pub(crate) servers: BTreeMap<ServerName, Arc<Server>>,
     pub(crate) suppressed: Suppressed,

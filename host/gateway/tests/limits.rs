@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use support::client::{call, modern_call};
 use support::upstream::Behaviour;
-use support::{Gateway, PERMIT_ALL, Upstream, entries};
+use support::{Gateway, PERMIT_ALL, Upstream, entries, until};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -283,4 +283,35 @@ async fn over_the_rate_attempts_are_counted_and_written_as_one() {
         .find(|entry| entry["kind"] == "suppressed")
         .unwrap();
     assert_eq!(counted["suppressed"]["count"], 4, "{counted}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bodies_are_bounded_together_for_as_long_as_their_calls_last() {
+    let upstream = Upstream::start().await;
+    let more = "[limits]\nbodies_bytes = 12000000";
+    let gateway = Gateway::start(&upstream, PERMIT_ALL, more).await;
+    upstream.behave(Behaviour::Slow(Duration::from_secs(4)));
+    let session = gateway.client().session().await;
+    let large = |id: u64| {
+        let arguments = format!(r#"{{"text":"{}"}}"#, "x".repeat(1_900_000));
+        let (session, body) = (session.clone(), call(id, "pay", &arguments, None));
+        tokio::spawn(async move { session.post(body).await })
+    };
+    let first: Vec<_> = (1..=5).map(large).collect();
+    until("they were sent", || upstream.effects() == 5).await;
+    let more = large(6).await.unwrap();
+    assert_eq!(
+        (more.status.as_u16(), more.code().as_deref()),
+        (503, Some("overloaded"))
+    );
+    assert!(more.headers.contains_key("retry-after"));
+    upstream.behave(Behaviour::Result(r#"{"content":[]}"#.to_owned()));
+    let small = session.post(call(7, "pay", "{}", None)).await;
+    assert_eq!(small.code(), None, "there is room for it");
+    for call in first {
+        assert_eq!(call.await.unwrap().code(), None);
+    }
+    // Their room is given back with them.
+    assert_eq!(large(8).await.unwrap().code(), None);
+    assert_eq!(upstream.effects(), 7);
 }

@@ -233,6 +233,7 @@ fn limits(given: &file::Limits) -> Checked<Limits> {
         requests_per_second: rate("requests_per_second", given.requests_per_second, 500)?,
         burst: rate("burst", given.burst, 1_000)?,
         sessions: at_least_one("sessions", given.sessions, 10_000)?,
+        bodies_bytes: bodies_bytes(given.bodies_bytes)?,
         connections,
         connections_per_peer: at_least_one(
             "connections_per_peer",
@@ -244,6 +245,18 @@ fn limits(given: &file::Limits) -> Checked<Limits> {
         body_timeout: ms(given.body_timeout_ms, 30_000),
         drain: ms(given.drain_ms, 30_000),
     })
+}
+
+/// Bytes of all bodies in memory: 256 MiB unless something else is said.
+fn bodies_bytes(given: Option<usize>) -> Checked<usize> {
+    const MESSAGE: u32 = countersign_canon::Limits::STANDARD.message_bytes;
+    let bytes = given.unwrap_or(256 << 20);
+    if u32::try_from(bytes).is_ok_and(|bytes| bytes < MESSAGE) {
+        return Err(ConfigError::new(format!(
+            "`limits.bodies_bytes` is less than the {MESSAGE} bytes that one message may have"
+        )));
+    }
+    Ok(bytes)
 }
 
 /// The certificates of a PEM file, at least one.

@@ -379,6 +379,8 @@ pub(super) struct Limits {
     pub(super) burst: Option<u32>,
     /// Sessions open at once.
     pub(super) sessions: Option<usize>,
+    /// Bytes of all bodies in memory; an agent may hold a quarter.
+    pub(super) bodies_bytes: Option<usize>,
     /// Connections open at once.
     pub(super) connections: Option<usize>,
     /// Of these, from one address.

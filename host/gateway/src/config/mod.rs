@@ -328,6 +328,8 @@ pub struct Limits {
     pub burst: u32,
     /// Sessions open at once.
     pub sessions: usize,
+    /// Bytes of all bodies in memory, at least those of the longest message.
+    pub bodies_bytes: usize,
     /// Connections open at once.
     pub connections: usize,
     /// Of these, from one address.

@@ -9,6 +9,9 @@ use countersign_mcp::{ErrorCode, Problem};
 use http::{HeaderMap, header};
 use http_body_util::BodyExt as _;
 
+use crate::bodies::Room;
+use crate::pipeline::overloaded;
+
 /// Whether the headers say that the body is plain JSON in UTF-8.
 pub(super) fn is_plain_json(headers: &HeaderMap) -> bool {
     if headers.contains_key(header::CONTENT_ENCODING) {
@@ -29,19 +32,19 @@ pub(super) fn is_plain_json(headers: &HeaderMap) -> bool {
     })
 }
 
-/// Reads a body whole.
+/// Reads a body whole, in the room that is left for bodies.
 ///
 /// # Errors
-/// `limit` beyond what a message may have; `body-unreadable` where it breaks
-/// off or takes longer than `timeout`.
-pub(super) async fn read(body: Body, timeout: Duration) -> Result<Bytes, Box<Problem>> {
+/// `limit` beyond what a message may have; `overloaded` where there is no more room;
+/// `body-unreadable` where it breaks off or takes longer than `timeout`.
+pub(super) async fn read(body: Body, room: Room, timeout: Duration) -> Result<Bytes, Box<Problem>> {
     let unreadable = || Box::new(Problem::new(ErrorCode::BodyUnreadable));
-    tokio::time::timeout(timeout, collect(body))
+    tokio::time::timeout(timeout, collect(body, room))
         .await
         .unwrap_or_else(|_| Err(unreadable()))
 }
 
-async fn collect(mut body: Body) -> Result<Bytes, Box<Problem>> {
+async fn collect(mut body: Body, mut room: Room) -> Result<Bytes, Box<Problem>> {
     let most = Limits::STANDARD.message_bytes;
     let too_large = || {
         // What any profile would say of it, without asking one.
@@ -63,6 +66,9 @@ async fn collect(mut body: Body) -> Result<Bytes, Box<Problem>> {
         if held + data.len() > usize::try_from(most).unwrap_or(usize::MAX) {
             return Err(Box::new(too_large()));
         }
+        if !room.take(data.len()) {
+            return Err(Box::new(overloaded()));
+        }
         // A message that comes in one piece is not copied.
         match first.take() {
             None if whole.is_empty() => first = Some(data),
@@ -73,7 +79,7 @@ async fn collect(mut body: Body) -> Result<Bytes, Box<Problem>> {
             }
         }
     }
-    Ok(first.unwrap_or_else(|| whole.freeze()))
+    Ok(room.keep(first.unwrap_or_else(|| whole.freeze())))
 }
 
 #[cfg(test)]

@@ -54,16 +54,19 @@ pub(super) async fn post(
     if let Some(code) = early {
         return respond::reply(unread(&gateway, &arrival, code).await.reply(None));
     }
-    let message = match body::read(body, gateway.body_timeout).await {
+    let room = gateway.bodies.room(&arrival.agent);
+    let message = match body::read(body, room, gateway.body_timeout).await {
         Ok(message) => message,
         Err(problem) => {
-            let large = matches!(problem.code(), ErrorCode::NotAdmitted(Code::Limit));
-            let mut reply = unread_because(&gateway, &arrival, *problem)
-                .await
-                .reply(None);
-            if large {
-                reply.status = StatusCode::PAYLOAD_TOO_LARGE;
-            }
+            // Nobody knows its id yet, so its client is told by the status.
+            let status = match problem.code() {
+                ErrorCode::NotAdmitted(Code::Limit) => Some(StatusCode::PAYLOAD_TOO_LARGE),
+                ErrorCode::Overloaded => Some(StatusCode::SERVICE_UNAVAILABLE),
+                _ => None,
+            };
+            let refused = unread_because(&gateway, &arrival, *problem).await;
+            let mut reply = refused.reply(None);
+            reply.status = status.unwrap_or(reply.status);
             return respond::reply(reply);
         }
     };

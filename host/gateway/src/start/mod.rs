@@ -26,6 +26,7 @@ use tokio::sync::watch;
 
 use crate::answers::Answers;
 use crate::archive::Archive;
+use crate::bodies::Bodies;
 use crate::catalog::Catalog;
 use crate::catalog::approved::{Approved, ApprovedError};
 use crate::config::{self, Config, KeyFrom};
@@ -158,6 +159,7 @@ pub async fn prepare(config: Config, environment: Environment) -> Result<Prepare
         sessions: Sessions::new(config.limits.sessions),
         limits: Arc::new(Limits::new(config.limits)),
         required: config.required,
+        bodies: Bodies::new(config.limits.bodies_bytes),
         body_timeout: config.limits.body_timeout,
         servers,
         suppressed: Suppressed::default(),
