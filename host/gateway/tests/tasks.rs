@@ -185,18 +185,37 @@ async fn a_foreign_or_unknown_task_is_refused_and_nothing_is_asked_upstream() {
     assert_eq!(upstream.asked_about_tasks(), 0);
     begin(&session, "e1").await;
     upstream.about_task(
-        r#"{"tasks":[{"taskId":"t-0","status":"working"},{"taskId":"t-1","status":"working","n":1.0}],"nextCursor":"c"}"#,
+        r#"{"tasks":[{"taskId":"t-0","status":"working"},{"taskId":"t-1","status":"working","n":1.0}],"nextCursor":"t-0"}"#,
     );
-    let listed = ask(&session, "tasks/list").await;
+    let page = |cursor: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":2,"method":"tasks/list","params":{{{cursor}}}}}"#)
+    };
+    let listed = session.post(page("")).await;
     let text = listed.text();
     assert!(
         text.contains(r#""tasks":[{"taskId":"t-1","status":"working","n":1.0}]"#),
         "{text}"
     );
     assert!(
-        text.contains(r#""nextCursor":"c""#) && !text.contains("t-0"),
+        text.contains(r#""nextCursor":""#) && !text.contains("t-0"),
         "{text}"
     );
+    // It goes on by the name that it was given, in this session and no other.
+    let name = listed.json()["result"]["nextCursor"].clone();
+    let next = page(&format!(r#""cursor":{name}"#));
+    let other = _gateway.client().session().await;
+    for (client, asked) in [
+        (&other, next.as_str()),
+        (&session, &page(r#""cursor":"t-0""#)),
+        (&session, &page(r#""cursor":7"#)),
+    ] {
+        let said = client.post(asked).await;
+        assert_eq!(said.code().as_deref(), Some("params"), "{asked}");
+        assert_eq!(said.json()["error"]["data"]["pointer"], "/params/cursor");
+    }
+    assert_eq!(session.post(&next).await.code(), None);
+    let (_, sent) = upstream.asked("tasks/list").pop().unwrap();
+    assert!(sent.contains(r#""params":{"cursor":"t-0"}"#), "{sent}");
     let without = r#"{"jsonrpc":"2.0","id":2,"method":"tasks/get","params":{}}"#;
     assert_eq!(
         session.post(without).await.code().as_deref(),

@@ -24,9 +24,12 @@ use countersign_mcp::{Answer, ErrorCode, Problem, envelope};
 use super::respond;
 use crate::delivery::{self, Reply};
 use crate::pipeline::{Arrival, ledger_problem, overloaded, unavailable, unread_because};
-use crate::session::Claim;
+use crate::session::{Claim, MOST_CURSOR_BYTES};
 use crate::state::Gateway;
 use crate::upstream::{self, Exchange};
+
+/// What is said of a cursor that this session was not given, or no more has.
+const NO_CURSOR: &str = "no such cursor was given";
 
 /// Open tasks that one page of [`end_overdue`] looks at.
 const PAGE: usize = 256;
@@ -98,14 +101,18 @@ async fn one(
     }))
 }
 
-/// The task that is asked for.
-fn named(params: &[u8]) -> Result<TaskId, Box<Problem>> {
+fn params_fault(pointer: &str, why: &'static str) -> Box<Problem> {
     let refusal = Refusal {
         code: Code::Params,
-        pointer: "/params/taskId".to_owned(),
+        pointer: pointer.to_owned(),
         offset: 0,
     };
-    let malformed = || Box::new(Problem::not_admitted(refusal).because("it names no task"));
+    Box::new(Problem::not_admitted(refusal).because(why))
+}
+
+/// The task that is asked for.
+fn named(params: &[u8]) -> Result<TaskId, Box<Problem>> {
+    let malformed = || params_fault("/params/taskId", "it names no task");
     let document = Document::read(params, Limits::STANDARD).ok();
     let text = document
         .as_ref()
@@ -271,10 +278,14 @@ async fn list(
     let document = Document::read(params, Limits::STANDARD).ok();
     let cursor = document
         .as_ref()
-        .and_then(|document| document.root().get("cursor"))
-        .and_then(Item::text);
+        .and_then(|document| document.root().get("cursor"));
     let params = match cursor {
-        Some(cursor) => Object::new().text("cursor", &cursor).finish(),
+        Some(name) => {
+            let session = arrival.session.as_ref();
+            let cursor = name.text().and_then(|name| session?.cursor(&name));
+            let cursor = cursor.ok_or_else(|| params_fault("/params/cursor", NO_CURSOR))?;
+            Object::new().text("cursor", &cursor).finish()
+        }
         None => b"{}".to_vec(),
     };
     let about = ask(gateway, arrival, request, None, &params).await?;
@@ -302,8 +313,16 @@ async fn list(
     }
     tasks.push(b']');
     let mut result = Object::new().raw("tasks", &tasks);
-    if let Some(next) = root.get("nextCursor").and_then(Item::text) {
-        result = result.text("nextCursor", &next);
+    // A server's cursor may name a task of another agent.
+    let next = root.get("nextCursor").and_then(Item::text);
+    if let (Some(session), Some(next)) = (&arrival.session, next) {
+        if next.len() > MOST_CURSOR_BYTES {
+            return Err(unanswered());
+        }
+        let name = gateway.environment.session_secret();
+        let name = name.map_err(|_| Box::new(Problem::new(ErrorCode::Internal)))?;
+        session.keep_cursor(&name, &next);
+        result = result.text("nextCursor", &name);
     }
     Ok(Reply::ok(envelope::result(&request.id, &result.finish())))
 }

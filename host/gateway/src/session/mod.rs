@@ -9,7 +9,7 @@ mod claim;
 mod pending;
 mod table;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -25,6 +25,11 @@ pub(crate) use table::Sessions;
 /// Resources that one session may be subscribed to, and the bytes of their names.
 const MOST_SUBSCRIBED: usize = 1_024;
 const MOST_SUBSCRIBED_BYTES: usize = 131_072;
+
+/// Places in lists that one session may go on from.
+const MOST_CURSORS: usize = 16;
+/// The longest cursor of a server that is kept, in bytes.
+pub(crate) const MOST_CURSOR_BYTES: usize = 4_096;
 
 /// One client's session with one server.
 #[derive(Debug)]
@@ -46,6 +51,9 @@ pub(crate) struct Session {
     last_asked: AtomicU64,
     /// Resources whose changes the client wants to hear of.
     subscribed: Mutex<BTreeSet<String>>,
+    /// Where lists go on, the oldest first: the name that its client was given, and
+    /// the server's own cursor, which may say what is not for this client.
+    cursors: Mutex<VecDeque<(String, String)>>,
     /// Which of the client's own streams is the present one; 0 once the session
     /// has ended.
     stream: watch::Sender<u64>,
@@ -72,6 +80,7 @@ impl Session {
             asked: Mutex::default(),
             last_asked: AtomicU64::new(0),
             subscribed: Mutex::default(),
+            cursors: Mutex::default(),
             stream: watch::Sender::new(1),
         }
     }
@@ -138,6 +147,22 @@ impl Session {
             .any(|wanted| uri.starts_with(wanted.as_str()))
     }
 
+    /// Keeps a server's cursor under a name; the oldest one is forgotten for it.
+    pub(crate) fn keep_cursor(&self, name: &str, cursor: &str) {
+        let mut cursors = self.cursors.lock().unwrap_or_else(PoisonError::into_inner);
+        if cursors.len() == MOST_CURSORS {
+            cursors.pop_front();
+        }
+        cursors.push_back((name.to_owned(), cursor.to_owned()));
+    }
+
+    /// The server's cursor that was kept under a name.
+    pub(crate) fn cursor(&self, name: &str) -> Option<String> {
+        let cursors = self.cursors.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = cursors.iter().find(|(known, _)| known == name);
+        found.map(|(_, cursor)| cursor.clone())
+    }
+
     /// Whether its client holds a stream of its own open.
     fn is_listening(&self) -> bool {
         self.stream.receiver_count() > 0
@@ -182,6 +207,20 @@ mod tests {
         assert!(first > 0 && second > first && *told.borrow() == second);
         session.end();
         assert_eq!(session.take_stream().0, 0);
+    }
+
+    #[test]
+    fn a_session_goes_on_from_the_last_places_that_it_was_given() {
+        let session = session(0, "a");
+        for number in 0..=MOST_CURSORS {
+            session.keep_cursor(&format!("n{number}"), &format!("c{number}"));
+        }
+        assert_eq!(session.cursor("n0"), None, "forgotten");
+        for number in 1..=MOST_CURSORS {
+            let cursor = session.cursor(&format!("n{number}"));
+            assert_eq!(cursor, Some(format!("c{number}")));
+        }
+        assert_eq!(session.cursor("c1"), None, "the server's own is no name");
     }
 
     #[test]

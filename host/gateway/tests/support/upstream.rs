@@ -287,6 +287,8 @@ async fn answer(
         }
         Some(method) if method.starts_with("tasks/") => {
             shared.asked_about_tasks.fetch_add(1, Ordering::SeqCst);
+            let text = String::from_utf8(body.to_vec()).unwrap();
+            shared.asked.lock().unwrap().push((headers, text));
             let answer = shared.about_task.lock().unwrap().clone();
             let pondering = *shared.pondering.lock().unwrap();
             tokio::time::sleep(pondering).await;
