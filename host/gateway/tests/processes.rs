@@ -213,7 +213,9 @@ async fn line_ends_in_what_passes_make_no_second_message_of_it() {
         let answer = session.post(ask("resources/read", &params)).await;
         assert!(stdio.noted("effects").is_empty(), "{end:?}");
         assert_eq!(answer.json()["result"], json!({"contents": []}), "{end:?}");
-        let lines = stdio.noted("lines").split_off(before);
+        let mut lines = stdio.noted("lines").split_off(before);
+        // The end of the greeting may come late.
+        lines.retain(|line| !line.contains("\"notifications/initialized\""));
         assert_eq!(lines.len(), 1, "{end:?}: {lines:?}");
         let sent: serde_json::Value = serde_json::from_str(&lines[0]).unwrap();
         let value: serde_json::Value = serde_json::from_str(&value).unwrap();
