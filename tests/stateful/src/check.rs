@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use countersign_engine::{CacheSettings, Engine, Profiles, Settings};
 use countersign_evidence::bundle::Bundle;
@@ -46,6 +47,10 @@ const UNRECEIPTED: [&str; 5] = [
     "settlement-failed",
 ];
 
+/// How often a ledger that is held by nobody is looked at again, and when.
+const LOOKS: u32 = 20;
+const LOOK: Duration = Duration::from_millis(50);
+
 /// What does not hold; nothing, where everything does.
 pub(crate) fn check(player: &Player) -> Vec<String> {
     let mut broken = Vec::new();
@@ -54,10 +59,21 @@ pub(crate) fn check(player: &Player) -> Vec<String> {
         selection: Selection::All,
         salts: true,
     };
-    let out = File::create(&path).unwrap();
     let store = player.config().store;
-    if let Err(error) = export::from_store(&store, &Environment::system(), &wanted, out) {
-        return vec![format!("no bundle: {error}")];
+    let mut looks = 0;
+    loop {
+        let out = File::create(&path).unwrap();
+        let Err(error) = export::from_store(&store, &Environment::system(), &wanted, out) else {
+            break;
+        };
+        // Another sequence that starts a process holds every lock of this one from
+        // its fork until it is that process.
+        let error = error.to_string();
+        looks += 1;
+        if looks == LOOKS || !error.contains("is in use") {
+            return vec![format!("no bundle: {error}")];
+        }
+        std::thread::sleep(LOOK);
     }
     let entries = match entries(&path) {
         Ok(entries) => entries,
