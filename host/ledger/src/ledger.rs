@@ -140,10 +140,11 @@ impl Ledger {
             match open(&asked) {
                 Ok(Opened { store, reads }) => {
                     let key_of = key.verifying_key();
-                    // A log that was rolled back is for its operator to judge.
-                    if !theirs.rolled_back()
-                        && let Err(error) = crate::in_force::check(reads.as_ref(), &key_of)
-                    {
+                    // One that was rolled back to before a change of its key, too:
+                    // accepted under the new key, it would contradict itself.
+                    if let Err(error) = crate::in_force::check(reads.as_ref(), &key_of) {
+                        // Whoever hears of it may open it again at once.
+                        drop((store, reads));
                         drop(opened.send(Err(error)));
                         return Err(LedgerError::Unavailable);
                     }

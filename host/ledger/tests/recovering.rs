@@ -12,16 +12,22 @@ mod support;
 
 use std::fs;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
-use countersign_ledger::{LedgerError, OpenError};
-use support::{Fixture, call, reserve, succeeded, verify};
+use countersign_evidence::Kind;
+use countersign_evidence::key::SigningKey;
+use countersign_ledger::{InForce, Ledger, LedgerError, OpenError};
+use support::{Fixture, TestClock, call, reserve, succeeded, verify};
+
+fn clock() -> Arc<TestClock> {
+    Arc::default()
+}
 
 #[test]
 #[ignore = "runs in a process of its own, which the test below starts"]
 fn child_opens() {
     let options = support::options_in(std::path::Path::new("."));
-    let clock = std::sync::Arc::<support::TestClock>::default();
-    let said = match countersign_ledger::Ledger::open_sqlite(options, clock, support::key()) {
+    let said = match Ledger::open_sqlite(options, clock(), support::key()) {
         Ok(_) => "opened",
         Err(error) => error.code(),
     };
@@ -66,20 +72,50 @@ fn the_log_goes_on_over_restarts_under_the_same_key_only() {
         );
         verify(&ledger);
     }
-    let other = countersign_evidence::key::SigningKey::from_seed(
+    let other = SigningKey::from_seed(
         countersign_evidence::LogId::new("ledger.test/2").unwrap(),
         &[8; 32],
     );
-    let clock = std::sync::Arc::<support::TestClock>::default();
-    let said =
-        countersign_ledger::Ledger::open_sqlite(fixture.options.clone(), clock, other).unwrap_err();
+    let said = Ledger::open_sqlite(fixture.options.clone(), clock(), other).unwrap_err();
     assert_eq!(said.code(), "ledger-other-log");
+}
+
+#[test]
+fn a_log_that_comes_back_from_before_a_change_of_its_key_goes_on_under_the_key_of_then() {
+    let fixture = Fixture::new();
+    run_one(&fixture, "first");
+    let backup = fixture.backup();
+    let now = || SigningKey::from_seed(support::log_id(), &[9; 32]);
+    let open = |key| Ledger::open_sqlite(fixture.options.clone(), clock(), key);
+    let ledger = fixture.open();
+    let mut draft = support::operator();
+    draft.kind = Kind::KeyRotated;
+    draft.key = Some(support::key().rotate(&now().verifying_key()));
+    ledger.append(draft, InForce::Unchanged).wait().unwrap();
+    ledger.stop().unwrap();
+    drop(ledger);
+    assert_eq!(open(support::key()).unwrap_err().code(), "ledger-other-log");
+    open(now()).unwrap().stop().unwrap();
+
+    fixture.restore(&backup);
+    assert_eq!(open(now()).unwrap_err().code(), "ledger-other-log");
+    let ledger = open(support::key()).unwrap();
+    assert!(ledger.rolled_back());
+    let accepted = ledger.accept_rollback(support::operator(), Vec::new());
+    accepted.wait().unwrap();
+    run_on(&ledger, "again");
+    ledger.stop().unwrap();
+    verify(&ledger);
+}
+
+fn run_on(ledger: &Ledger, name: &str) {
+    let token = reserve(ledger, &call(name, Some(name)));
+    ledger.settle(token, succeeded()).wait().unwrap();
 }
 
 fn run_one(fixture: &Fixture, name: &str) {
     let ledger = fixture.open();
-    let token = reserve(&ledger, &call(name, Some(name)));
-    ledger.settle(token, succeeded()).wait().unwrap();
+    run_on(&ledger, name);
     ledger.stop().unwrap();
 }
 

@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 
 use countersign_gateway::catalog::office as catalogs;
-use countersign_gateway::config::Config;
+use countersign_gateway::config::{Config, KeyFrom};
 use countersign_gateway::environment::Environment;
 use countersign_gateway::export::Wanted;
 use countersign_gateway::operator::{self, Office as Answers, OperatorError, api};
@@ -304,7 +304,10 @@ impl Player {
                     for ending in ["", "-wal", "-shm"] {
                         let _ = std::fs::remove_file(format!("{}{ending}", path.display()));
                     }
-                    std::fs::copy(kept, path).map_err(|error| error.to_string())?;
+                    // With the key of then: the log goes on under no other.
+                    for (from, to) in [(kept, path), (player.kept_key(), player.key_file())] {
+                        std::fs::copy(from, to).map_err(|error| error.to_string())?;
+                    }
                 }
                 Ok("done".to_owned())
             }),
@@ -425,10 +428,22 @@ impl Player {
         let file = self.kept();
         let _ = std::fs::remove_file(&file);
         let file = file.display().to_string();
+        std::fs::copy(self.key_file(), self.kept_key()).unwrap();
         let config = self.config();
         self.ask(move || {
             let office = Answers::open(&config.store, &Environment::system())?;
             office.backup(api::Backup { file }).map(drop)
         })
+    }
+
+    fn key_file(&self) -> PathBuf {
+        match self.config().store.key {
+            KeyFrom::File(path) => path,
+            KeyFrom::Variable(name) => panic!("the key is in `{name}`"),
+        }
+    }
+
+    fn kept_key(&self) -> PathBuf {
+        self.kept().with_extension("key")
     }
 }
