@@ -212,14 +212,7 @@ fn from_hex(text: &str) -> Option<[u8; KEY_BYTES]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn agent(subject: &str) -> Agent {
-        Agent {
-            method: "token".into(),
-            issuer: String::new(),
-            subject: subject.into(),
-        }
-    }
+    use crate::sample::agent;
 
     fn answers(folder: &Path, keep_for: Duration) -> Result<Answers, AnswersKeyError> {
         let config = config::Answers {

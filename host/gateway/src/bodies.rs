@@ -10,6 +10,8 @@ use bytes::Bytes;
 use countersign_canon::Limits;
 use countersign_evidence::Agent;
 
+use crate::counts::release;
+
 /// The bytes that are held.
 #[derive(Debug)]
 pub(crate) struct Bodies {
@@ -89,12 +91,7 @@ impl Drop for Room {
     fn drop(&mut self) {
         let mut held = self.bodies.held();
         held.all = held.all.saturating_sub(self.bytes);
-        if let Some(own) = held.agents.get_mut(&self.agent) {
-            *own = own.saturating_sub(self.bytes);
-            if *own == 0 {
-                held.agents.remove(&self.agent);
-            }
-        }
+        release(&mut held.agents, &self.agent, self.bytes);
     }
 }
 
@@ -107,14 +104,7 @@ impl AsRef<[u8]> for Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn agent(subject: &str) -> Agent {
-        Agent {
-            method: "token".into(),
-            issuer: String::new(),
-            subject: subject.into(),
-        }
-    }
+    use crate::sample::agent;
 
     #[test]
     fn an_agent_takes_its_share_and_all_together_what_there_is() {

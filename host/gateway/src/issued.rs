@@ -52,14 +52,10 @@ impl Issued {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sample::agent;
 
     #[test]
     fn a_state_is_known_to_its_agent_alone_and_the_oldest_are_forgotten() {
-        let agent = |subject: &str| Agent {
-            method: "token".into(),
-            issuer: String::new(),
-            subject: subject.into(),
-        };
         let issued = Issued::default();
         issued.remember(&agent("a"), "s");
         assert!(issued.knows(&agent("a"), "s"));

@@ -20,6 +20,7 @@ mod archive;
 mod bodies;
 pub mod catalog;
 pub mod config;
+mod counts;
 mod delivery;
 pub mod environment;
 pub mod export;
@@ -33,6 +34,8 @@ mod pipeline;
 mod profiles;
 mod reload;
 pub mod rotation;
+#[cfg(test)]
+mod sample;
 mod session;
 mod shutdown;
 mod start;

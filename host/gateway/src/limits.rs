@@ -11,6 +11,7 @@ use std::time::Duration;
 use countersign_evidence::{Agent, ExecutionId, ServerName};
 
 use crate::config;
+use crate::counts::release;
 
 /// The counters of one gateway.
 #[derive(Debug)]
@@ -147,8 +148,8 @@ impl Drop for Place {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         running.all = running.all.saturating_sub(1);
-        release(&mut running.servers, &self.server);
-        release(&mut running.agents, &self.agent);
+        release(&mut running.servers, &self.server, 1);
+        release(&mut running.agents, &self.agent, 1);
         if let Some(id) = self.execution.take() {
             let key = (self.agent.clone(), self.server.clone(), id);
             // Another attempt may have taken a new place in between.
@@ -160,26 +161,10 @@ impl Drop for Place {
     }
 }
 
-fn release<K: std::hash::Hash + Eq>(counts: &mut HashMap<K, usize>, key: &K) {
-    if let Some(count) = counts.get_mut(key) {
-        *count = count.saturating_sub(1);
-        if *count == 0 {
-            counts.remove(key);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn agent(subject: &str) -> Agent {
-        Agent {
-            method: "token".into(),
-            issuer: String::new(),
-            subject: subject.into(),
-        }
-    }
+    use crate::sample::agent;
 
     fn limits() -> Arc<Limits> {
         Arc::new(Limits::new(config::Limits {

@@ -13,11 +13,9 @@ mod support;
 use std::path::Path;
 use std::time::Duration;
 
-use countersign_gateway::catalog::office;
-use countersign_gateway::config::Config;
-use countersign_gateway::environment::Environment;
 use http::Method;
 use serde_json::Value;
+use support::approving::approve;
 use support::clock::Held;
 use support::{Client, Gateway, PERMIT_ALL, Upstream};
 
@@ -129,19 +127,4 @@ async fn an_approval_that_comes_into_force_between_decide_and_reserve_decides_th
     assert_eq!(upstream.effects(), 1);
     let (_, folder) = gateway.stop().await;
     assert_decided_again(folder.path(), "catalog-approved");
-}
-
-/// Approves what the upstream offers, as the command line does.
-async fn approve(folder: &Path, without: &[&str]) {
-    let path = folder.join("countersign.toml");
-    let without: Vec<String> = without.iter().map(|name| (*name).to_owned()).collect();
-    let approving = tokio::task::spawn_blocking(move || {
-        let config = Config::read(&path).unwrap();
-        let found = office::look(&config, &Environment::system(), None).unwrap();
-        let offers = found
-            .into_iter()
-            .map(|found| office::approvable(&found.offer.unwrap(), &without).0);
-        office::approve(&config, offers.collect(), "reviewed").unwrap();
-    });
-    approving.await.unwrap();
 }

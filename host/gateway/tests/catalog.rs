@@ -9,13 +9,10 @@
 
 mod support;
 
-use std::path::Path;
 use std::time::Duration;
 
-use countersign_gateway::catalog::office;
-use countersign_gateway::config::Config;
-use countersign_gateway::environment::Environment;
 use serde_json::{Value, json};
+use support::approving::approve;
 use support::{Client, Gateway, PERMIT_ALL, Upstream, relaying, until};
 
 const LOCKED: &str = "[catalog]\nfile = \"catalog.json\"\npoll_ms = 100\n";
@@ -28,21 +25,6 @@ fn tools() -> Value {
         {"name": "send__email", "inputSchema": {"type": "object"}},
         {"name": "Send_email", "inputSchema": {"type": "object"}},
     ])
-}
-
-/// Approves what the upstream offers, as the command line does.
-async fn approve(folder: &Path, without: &[&str]) {
-    let path = folder.join("countersign.toml");
-    let without: Vec<String> = without.iter().map(|name| (*name).to_owned()).collect();
-    let approving = tokio::task::spawn_blocking(move || {
-        let config = Config::read(&path).unwrap();
-        let found = office::look(&config, &Environment::system(), None).unwrap();
-        let offers = found
-            .into_iter()
-            .map(|found| office::approvable(&found.offer.unwrap(), &without).0);
-        office::approve(&config, offers.collect(), "reviewed").unwrap();
-    });
-    approving.await.unwrap();
 }
 
 async fn start(upstream: &Upstream, policies: &str, more: &str) -> (Gateway, Client) {

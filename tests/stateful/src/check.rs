@@ -14,8 +14,9 @@ use countersign_evidence::bundle::Bundle;
 use countersign_evidence::key::VerifyingKey;
 use countersign_evidence::{CallId, Classified, Draft, Entry, Kind, Receipt, ServerName};
 use countersign_gateway::environment::Environment;
-use countersign_gateway::export::{self, Wanted};
-use countersign_ledger::{Selection, outcome_str};
+use countersign_gateway::export::{self, ExportError, Wanted};
+use countersign_gateway::store::StoreError;
+use countersign_ledger::{OpenError, Selection, outcome_str};
 use countersign_policy::{Bundle as Policies, PolicySet};
 use countersign_verifier::{Claim, Components, Inputs, RequestFile, Status, verify};
 
@@ -68,9 +69,12 @@ pub(crate) fn check(player: &Player) -> Vec<String> {
         };
         // Another sequence that starts a process holds every lock of this one from
         // its fork until it is that process.
-        let error = error.to_string();
+        let held = matches!(
+            error,
+            ExportError::Open(StoreError::Open(OpenError::InUse { .. }))
+        );
         looks += 1;
-        if looks == LOOKS || !error.contains("is in use") {
+        if looks == LOOKS || !held {
             return vec![format!("no bundle: {error}")];
         }
         std::thread::sleep(LOOK);

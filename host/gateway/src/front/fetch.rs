@@ -7,13 +7,13 @@
 
 use axum::response::Response;
 use countersign_canon::document::{Item, Kind};
-use countersign_canon::{Code, Document, Limits, Refusal, Request};
+use countersign_canon::{Document, Limits, Request};
 use countersign_evidence::{CallId, Entry, ExecutionId, Receipt};
 use countersign_ledger::{Execution, LedgerError, Selection, State};
 use countersign_mcp::answer::ResultType;
 use countersign_mcp::{Answer, ErrorCode, Problem, Revision, envelope};
 
-use super::respond;
+use super::{malformed, respond};
 use crate::answers::Form;
 use crate::delivery::Reply;
 use crate::pipeline::{Arrival, describe_execution, ledger_problem, unread_because};
@@ -137,13 +137,8 @@ fn whole(
 /// Exactly one of the two names, and beside it nothing but `_meta`.
 fn asked(params: &[u8]) -> Result<Asked, Box<Problem>> {
     let malformed = |pointer: &str| {
-        let refusal = Refusal {
-            code: Code::Params,
-            pointer: pointer.to_owned(),
-            offset: 0,
-        };
         let why = "either `execution_id` or `call_id` names what is asked for";
-        Box::new(Problem::not_admitted(refusal).because(why))
+        Box::new(malformed(pointer, why))
     };
     let document = Document::read(params, Limits::STANDARD).map_err(|_| malformed("/params"))?;
     let root = document.root();

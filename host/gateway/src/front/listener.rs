@@ -17,6 +17,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 
 use crate::config;
+use crate::counts::release;
 use crate::identity::Peer;
 use crate::tls;
 
@@ -83,12 +84,7 @@ impl Peers {
 impl Drop for Place {
     fn drop(&mut self) {
         let mut counts = self.peers.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = counts.get_mut(&self.address) {
-            *count = count.saturating_sub(1);
-            if *count == 0 {
-                counts.remove(&self.address);
-            }
-        }
+        release(&mut counts, &self.address, 1);
     }
 }
 

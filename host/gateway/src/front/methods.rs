@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use axum::response::Response;
-use countersign_canon::{Code, Document, Limits, Refusal, Request};
+use countersign_canon::{Document, Limits, Request};
 use countersign_mcp::capability::Offer;
 use countersign_mcp::headers::SESSION_ID;
 use countersign_mcp::{ErrorCode, Problem, Revision, client, envelope, server};
 use http::HeaderValue;
 
-use super::{fetch, respond, tasks};
+use super::{fetch, malformed, respond, tasks};
 use crate::catalog::Need;
 use crate::delivery::Reply;
 use crate::pipeline::{Arrival, unavailable, unread, unread_because};
@@ -153,13 +153,4 @@ async fn list(
     };
     let tools = shown.iter().map(|tool| tool.description.as_slice());
     Ok(server::tools(revision, tools))
-}
-
-fn malformed(pointer: &str, why: &'static str) -> Problem {
-    let refusal = Refusal {
-        code: Code::Params,
-        pointer: pointer.to_owned(),
-        offset: 0,
-    };
-    Problem::not_admitted(refusal).because(why)
 }

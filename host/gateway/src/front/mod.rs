@@ -24,6 +24,7 @@ use axum::extract::{Path, Request, State};
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{any, get};
+use countersign_canon::{Code, Refusal};
 use countersign_mcp::{ErrorCode, Headers, Problem, Revision};
 use http::{HeaderValue, Method, StatusCode, header};
 
@@ -47,6 +48,16 @@ pub(crate) fn router(gateway: Arc<Gateway>, allowed: Allowed) -> Router {
         .route("/readyz", get(telemetry::ready))
         .with_state(gateway)
         .layer(from_fn_with_state(Arc::new(allowed), guard::check))
+}
+
+/// A request whose parameters are not of its method's form.
+fn malformed(pointer: &str, why: &'static str) -> Problem {
+    let refusal = Refusal {
+        code: Code::Params,
+        pointer: pointer.to_owned(),
+        offset: 0,
+    };
+    Problem::not_admitted(refusal).because(why)
 }
 
 async fn only(State(gateway): State<Arc<Gateway>>, request: Request) -> Response {

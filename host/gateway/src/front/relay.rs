@@ -118,9 +118,13 @@ impl Relay {
         if method.is_endless() && !self.streams {
             return Err(Problem::new(ErrorCode::NotAcceptable).into());
         }
-        self.has_meta_of_its_form()?;
-        self.may_subscribe()?;
-        self.continues()?;
+        let message = self.message.clone();
+        let document = Document::read(&message, Limits::STANDARD).ok();
+        if let Some(params) = document.as_ref().and_then(|read| read.root().get("params")) {
+            self.has_meta_of_its_form(params)?;
+            self.may_subscribe(params)?;
+            self.continues(params)?;
+        }
         if let Some(session) = &self.arrival.session {
             let claim = session.claim(&self.request.id);
             let claim = claim.ok_or_else(|| Problem::new(ErrorCode::DuplicateId))?;
@@ -130,61 +134,43 @@ impl Relay {
     }
 
     /// The gateway writes into `_meta`, so it is an object, as in a call.
-    fn has_meta_of_its_form(&self) -> Result<(), Box<Problem>> {
-        let document = Document::read(&self.message, Limits::STANDARD).ok();
-        let meta = document
-            .as_ref()
-            .and_then(|document| document.root().get("params")?.get("_meta"));
+    fn has_meta_of_its_form(&self, params: Item<'_>) -> Result<(), Box<Problem>> {
+        let meta = params.get("_meta");
         if meta.is_none_or(|meta| meta.kind() == Kind::Object) {
             return Ok(());
         }
-        let refusal = Refusal {
+        Err(self.malformed("/params/_meta").into())
+    }
+
+    fn malformed(&self, pointer: &str) -> Problem {
+        Problem::not_admitted(Refusal {
             code: Code::Params,
-            pointer: "/params/_meta".to_owned(),
+            pointer: pointer.to_owned(),
             offset: u32::try_from(self.message.len()).unwrap_or(u32::MAX),
-        };
-        Err(Problem::not_admitted(refusal).into())
+        })
     }
 
     /// A session that is subscribed to as much as it may be would not be told of more.
-    fn may_subscribe(&self) -> Result<(), Box<Problem>> {
-        let (Some(session), "resources/subscribe") = (&self.arrival.session, self.method.name)
-        else {
-            return Ok(());
-        };
-        let params = self.request.params.as_deref().unwrap_or(b"{}");
-        let document = Document::read(params, Limits::STANDARD).ok();
-        let uri = document
-            .as_ref()
-            .and_then(|document| document.root().get("uri")?.text());
-        if uri.is_none_or(|uri| session.may_subscribe(&uri)) {
-            Ok(())
-        } else {
-            Err(overloaded().into())
+    fn may_subscribe(&self, params: Item<'_>) -> Result<(), Box<Problem>> {
+        let uri = params.get("uri").and_then(Item::text);
+        match (&self.arrival.session, self.method.name, uri) {
+            (Some(session), "resources/subscribe", Some(uri)) if !session.may_subscribe(&uri) => {
+                Err(overloaded().into())
+            }
+            _ => Ok(()),
         }
     }
 
     /// A later round carries a state that was issued to this agent.
-    fn continues(&self) -> Result<(), Box<Problem>> {
-        let params = self.request.params.as_deref().unwrap_or(b"{}");
-        let Ok(document) = Document::read(params, Limits::STANDARD) else {
-            return Ok(());
-        };
-        let state = document.root().get("requestState");
-        let responses = document.root().get("inputResponses");
+    fn continues(&self, params: Item<'_>) -> Result<(), Box<Problem>> {
+        let (state, responses) = (params.get("requestState"), params.get("inputResponses"));
         if state.is_none() && responses.is_none() {
             return Ok(());
         }
         let Arrival { agent, server, .. } = &self.arrival;
         if !self.revision.has_rounds() || !server.upstream.revision().has_rounds() {
-            let refusal = Refusal {
-                code: Code::Params,
-                pointer: "/params".to_owned(),
-                offset: 0,
-            };
-            let problem =
-                Problem::not_admitted(refusal).because("not part of this protocol version");
-            return Err(problem.into());
+            let problem = self.malformed("/params");
+            return Err(problem.because("not part of this protocol version").into());
         }
         match state.map(Item::text) {
             None => Ok(()),

@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 
 use axum::response::Response;
 use countersign_canon::document::Item;
-use countersign_canon::{Code, Digest, Document, Limits, Outcome, Refusal, Request};
+use countersign_canon::{Digest, Document, Limits, Outcome, Request};
 use countersign_evidence::answer::{self as evidence, Form};
 use countersign_evidence::{CallId, Draft, Kind, RefusalCode, Task as Named};
 use countersign_ledger::{Act, Execution, LedgerError, Standing, State, TaskId, Which};
@@ -21,7 +21,7 @@ use countersign_mcp::json::Object;
 use countersign_mcp::task::{self, Task};
 use countersign_mcp::{Answer, ErrorCode, Problem, envelope};
 
-use super::respond;
+use super::{malformed, respond};
 use crate::delivery::{self, Reply};
 use crate::pipeline::{Arrival, ledger_problem, overloaded, unavailable, unread_because};
 use crate::session::{Claim, MOST_CURSOR_BYTES};
@@ -101,18 +101,9 @@ async fn one(
     }))
 }
 
-fn params_fault(pointer: &str, why: &'static str) -> Box<Problem> {
-    let refusal = Refusal {
-        code: Code::Params,
-        pointer: pointer.to_owned(),
-        offset: 0,
-    };
-    Box::new(Problem::not_admitted(refusal).because(why))
-}
-
 /// The task that is asked for.
 fn named(params: &[u8]) -> Result<TaskId, Box<Problem>> {
-    let malformed = || params_fault("/params/taskId", "it names no task");
+    let malformed = || Box::new(malformed("/params/taskId", "it names no task"));
     let document = Document::read(params, Limits::STANDARD).ok();
     let text = document
         .as_ref()
@@ -283,7 +274,7 @@ async fn list(
         Some(name) => {
             let session = arrival.session.as_ref();
             let cursor = name.text().and_then(|name| session?.cursor(&name));
-            let cursor = cursor.ok_or_else(|| params_fault("/params/cursor", NO_CURSOR))?;
+            let cursor = cursor.ok_or_else(|| malformed("/params/cursor", NO_CURSOR))?;
             Object::new().text("cursor", &cursor).finish()
         }
         None => b"{}".to_vec(),

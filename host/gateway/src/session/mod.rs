@@ -189,11 +189,7 @@ mod tests {
 
     /// A session without requests, of that agent with the server `x`.
     pub(super) fn session(number: u8, subject: &str) -> Session {
-        let agent = Agent {
-            method: "token".into(),
-            issuer: String::new(),
-            subject: subject.into(),
-        };
+        let agent = crate::sample::agent(subject);
         let id = SessionId::from_random([number; 16]);
         let server = "x".parse().unwrap();
         Session::new(id, agent, server, Revision::R2025_11_25, b"{}".to_vec())

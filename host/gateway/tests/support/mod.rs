@@ -7,6 +7,7 @@
     reason = "each test file uses a part of it"
 )]
 
+pub mod approving;
 pub mod client;
 pub mod clock;
 pub mod door;

@@ -102,14 +102,10 @@ impl Sessions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sample::agent;
 
     #[tokio::test]
     async fn only_the_session_that_was_found_gone_is_forgotten_and_only_its_agents() {
-        let agent = |subject: &str| Agent {
-            method: "token".to_owned(),
-            issuer: String::new(),
-            subject: subject.to_owned(),
-        };
         let sessions = Sessions::default();
         let session = || Arc::new(Session::without(Revision::R2025_11_25));
         let (gone, newer, others) = (session(), session(), session());
