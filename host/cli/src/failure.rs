@@ -25,6 +25,9 @@ impl Status {
     /// `verify` cannot use what it was given; 1 and 2 are its verdicts.
     pub(crate) const UNUSABLE: Self = Self(3);
 
+    /// It was looked into, and could not be shown: as `verify` has it.
+    pub(crate) const NOT_ESTABLISHED: Self = Self(2);
+
     /// The status of a verdict.
     pub(crate) const fn of(status: u8) -> Self {
         Self(status)

@@ -1,7 +1,7 @@
 //! Files that commands read and write.
 
 use std::fs::{self, File};
-use std::io::{self, Seek as _, Write};
+use std::io::{self, Read as _, Seek as _, Write};
 use std::path::{Path, PathBuf};
 
 use countersign_evidence::checkpoint::SignedCheckpoint;
@@ -73,12 +73,16 @@ pub(crate) fn temporary(
 
 /// Reads a small file.
 pub(crate) fn small(path: &Path) -> Result<Vec<u8>, Failure> {
-    let size = fs::metadata(path).map_err(|error| at(path, &error))?.len();
-    if size > SMALL_BYTES {
+    let mut bytes = Vec::new();
+    // Its size is not asked for: a pipe has none, and a file can grow.
+    File::open(path)
+        .and_then(|file| file.take(SMALL_BYTES + 1).read_to_end(&mut bytes))
+        .map_err(|error| at(path, &error))?;
+    if bytes.len() as u64 > SMALL_BYTES {
         let text = format!("`{}` is too large", path.display());
         return Err(Failure::new(Status::USAGE, text));
     }
-    fs::read(path).map_err(|error| at(path, &error))
+    Ok(bytes)
 }
 
 /// Reads a small file of text.
@@ -91,15 +95,14 @@ pub(crate) fn checkpoint(path: &Path) -> Result<SignedCheckpoint, Failure> {
     SignedCheckpoint::parse(&text(path)?).map_err(|error| in_file(path, &error))
 }
 
-/// A key as it is published, or the file that it stands in.
+/// A key as it is published, or the file that it stands in. What reads as a key
+/// is one, whatever files there are: a key's text is a path too.
 pub(crate) fn key(given: &str) -> Result<VerifyingKey, Failure> {
+    if let Ok(key) = VerifyingKey::parse(given.trim_end()) {
+        return Ok(key);
+    }
     let path = Path::new(given);
-    let written = if given.contains('+') && !path.exists() {
-        given.to_owned()
-    } else {
-        text(path)?
-    };
-    VerifyingKey::parse(written.trim_end()).map_err(|error| in_file(path, &error))
+    VerifyingKey::parse(text(path)?.trim_end()).map_err(|error| in_file(path, &error))
 }
 
 /// A path that cannot be read or written.

@@ -112,6 +112,12 @@ impl SignedCheckpoint {
         self.note.signed()
     }
 
+    /// Whether it carries a signature that says it is of `key`, good or not.
+    #[must_use]
+    pub fn names(&self, key: &VerifyingKey) -> bool {
+        self.note.names(key)
+    }
+
     /// Checks the signature of `key`, whose name must be the log's.
     #[must_use]
     pub fn verify(&self, key: &VerifyingKey) -> bool {

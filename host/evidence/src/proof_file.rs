@@ -52,7 +52,11 @@ pub enum ProofFileError {
     /// The path does not lead from the entry to the checkpoint's root.
     #[error("the proof file's path does not lead from its entry to its checkpoint")]
     Path,
-    /// The checkpoint is not signed by the key.
+    /// The checkpoint carries no signature of the key: it was signed by another
+    /// one, before or after this was in force, or by a stranger.
+    #[error("the proof file's checkpoint is signed by another key than this one")]
+    Key,
+    /// The checkpoint's signature is not the key's.
     #[error("the proof file's checkpoint is not signed by the key")]
     Signature,
 }
@@ -138,8 +142,10 @@ impl ProofFile {
         }
         if self.checkpoint.verify(key) {
             Ok(())
-        } else {
+        } else if self.checkpoint.names(key) {
             Err(ProofFileError::Signature)
+        } else {
+            Err(ProofFileError::Key)
         }
     }
 }
@@ -188,7 +194,7 @@ mod tests {
                 assert_eq!(again.verify(&key(1).verifying_key()), Ok(()));
                 assert_eq!(
                     again.verify(&key(2).verifying_key()),
-                    Err(ProofFileError::Signature)
+                    Err(ProofFileError::Key)
                 );
             }
         }

@@ -4,7 +4,7 @@
 //! line on the store of one that is stopped. The rules are those of
 //! `docs/spec/evidence.md` §3.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Write;
 use std::time::Duration;
 
@@ -14,9 +14,9 @@ use countersign_evidence::bundle::{
 };
 use countersign_evidence::key::VerifyingKey;
 use countersign_evidence::proof::Collector;
-use countersign_evidence::{Blinding, Entry, LogId, Time};
+use countersign_evidence::{Blinding, Entry, Kind, LogId, Time};
 use countersign_ledger::{
-    AnswerBounds, KnownLog, Ledger, LedgerError, Selection, StoredCheckpoint,
+    AnswerBounds, KnownLog, Ledger, LedgerError, Selection, StoredCheckpoint, StoredEntry,
 };
 use thiserror::Error;
 
@@ -264,6 +264,10 @@ fn entries<W: Write>(
     let (log_id, size) = (&log.known.head.log_id, log.known.head.size);
     let selection = &wanted.selection;
     let mut chosen = Vec::new();
+    let mut keys = match selection {
+        Selection::All => BTreeMap::new(),
+        _ => rotations(source, log_id, size)?,
+    };
     let mut next = Some(0);
     while let Some(from) = next {
         let page = source
@@ -273,8 +277,15 @@ fn entries<W: Write>(
         next = page.next;
         for stored in page.entries {
             if stored.sequence >= size {
-                return Ok(chosen);
+                next = None;
+                break;
             }
+            let later = keys.split_off(&stored.sequence);
+            for (sequence, bytes) in std::mem::replace(&mut keys, later) {
+                writer.raw_entry(&bytes)?;
+                chosen.push(sequence);
+            }
+            keys.remove(&stored.sequence);
             match Entry::parse(&stored.bytes) {
                 Ok(entry) => {
                     writer.entry(&entry)?;
@@ -294,7 +305,41 @@ fn entries<W: Write>(
             }
         }
     }
+    for (sequence, bytes) in keys {
+        writer.raw_entry(&bytes)?;
+        chosen.push(sequence);
+    }
     Ok(chosen)
+}
+
+/// The entries that change a log's key, by their places: every part carries
+/// them, or whoever trusts an earlier key could not tell who signed its head.
+fn rotations(
+    source: &Source,
+    log_id: &LogId,
+    size: u64,
+) -> Result<BTreeMap<u64, Vec<u8>>, ExportError> {
+    let is = |stored: &StoredEntry| {
+        let entry = names_rotation(&stored.bytes).then(|| Entry::parse(&stored.bytes));
+        entry.is_some_and(|entry| entry.is_ok_and(|e| e.said().kind == Kind::KeyRotated))
+    };
+    let mut found = BTreeMap::new();
+    let mut next = Some(0);
+    while let Some(from) = next.filter(|from| *from < size) {
+        let all = Selection::All;
+        let page = source.ledger.entries_of(log_id, &all, from, PAGE).wait()?;
+        next = page.next;
+        let entries = page.entries.into_iter();
+        let rotations = entries.filter(|stored| stored.sequence < size && is(stored));
+        found.extend(rotations.map(|stored| (stored.sequence, stored.bytes)));
+    }
+    Ok(found)
+}
+
+/// Whether an entry can be a rotation, without reading it.
+fn names_rotation(bytes: &[u8]) -> bool {
+    let word = Kind::KeyRotated.as_str().as_bytes();
+    bytes.windows(word.len()).any(|window| window == word)
 }
 
 /// Whether an entry is the first of its execution that is exported. In a whole

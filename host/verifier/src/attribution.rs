@@ -3,6 +3,9 @@
 //! Two things must hold: the log says, before the call, that this policy set,
 //! this component and this catalog came into force; and the verifier approves
 //! of the first two. What a catalog is approved for is its operator's to say.
+//!
+//! What came into force is known as long as nothing is missing: where a part
+//! leaves entries out, another set may have come into force among them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,10 +17,15 @@ use crate::classification::granted;
 use crate::findings::{Findings, Place};
 use crate::inputs::Inputs;
 
+/// How many components and policies that were not approved are told.
+const STRANGERS: usize = 64;
+
 /// What is in force in each log.
 pub(crate) struct Attribution<'i> {
     inputs: &'i Inputs,
     logs: BTreeMap<LogId, InForce>,
+    /// Nothing was left out on purpose.
+    whole: bool,
     calls: u64,
     /// Components and policies that were named and not approved.
     strangers: BTreeSet<String>,
@@ -25,6 +33,10 @@ pub(crate) struct Attribution<'i> {
 
 #[derive(Default)]
 struct InForce {
+    /// The sequence after the last entry.
+    next: u64,
+    /// Entries before were left out.
+    gap: bool,
     policies: Option<Digest>,
     profiles: BTreeMap<String, BTreeSet<Digest>>,
     /// What was approved of each server; none where it was withdrawn.
@@ -39,10 +51,11 @@ struct Approved {
 }
 
 impl<'i> Attribution<'i> {
-    pub(crate) fn new(inputs: &'i Inputs) -> Self {
+    pub(crate) fn new(inputs: &'i Inputs, whole: bool) -> Self {
         Self {
             inputs,
             logs: BTreeMap::new(),
+            whole,
             calls: 0,
             strangers: BTreeSet::new(),
         }
@@ -52,6 +65,13 @@ impl<'i> Attribution<'i> {
     pub(crate) fn entry(&mut self, entry: &Entry, place: &Place, findings: &mut Findings) {
         let said = entry.said();
         let in_force = self.logs.entry(entry.log_id().clone()).or_default();
+        if !self.whole && entry.sequence() != in_force.next {
+            *in_force = InForce {
+                gap: true,
+                ..InForce::default()
+            };
+        }
+        in_force.next = entry.sequence().saturating_add(1);
         match said.kind {
             Kind::PolicyLoaded => in_force.policies = said.policy_digest,
             Kind::ProfileLoaded => {
@@ -97,22 +117,23 @@ impl<'i> Attribution<'i> {
         if let (Some(profile), Some(component)) = (&said.profile, said.component) {
             match in_force.profiles.get(profile) {
                 Some(loaded) if loaded.contains(&component) => {}
-                Some(_) => findings.contradict(claim, Some(place), || {
+                Some(_) if !in_force.gap => findings.contradict(claim, Some(place), || {
                     format!("its component is not one that was loaded as `{profile}`")
                 }),
-                None => findings.leave_open(claim, Some(place), || {
+                _ => findings.leave_open(claim, Some(place), || {
                     format!("no entry before it says that `{profile}` was loaded")
                 }),
             }
             if self.inputs.components.find(profile, component).is_none() {
-                self.strangers
-                    .insert(format!("component `{profile}` ({component})"));
+                let stranger = format!("component `{profile}` ({component})");
+                remember(&mut self.strangers, stranger);
             }
         }
         if let Some(digest) = said.policy_digest
             && !self.inputs.policies.contains_key(&digest)
         {
-            self.strangers.insert(format!("set of policies `{digest}`"));
+            let stranger = format!("set of policies `{digest}`");
+            remember(&mut self.strangers, stranger);
         }
         let server = said.server.as_ref();
         let approved = server.and_then(|server| in_force.catalog.get(server.as_str()));
@@ -160,5 +181,12 @@ impl<'i> Attribution<'i> {
                 format!("{} calls compared with what was in force", self.calls),
             );
         }
+    }
+}
+
+/// Remembers the first of what was named and not approved.
+fn remember(strangers: &mut BTreeSet<String>, stranger: String) {
+    if strangers.len() < STRANGERS {
+        strangers.insert(stranger);
     }
 }

@@ -6,7 +6,7 @@
 //! ([`crate::facts`]); what waits for an entry that has not come yet is
 //! bounded ([`crate::waiting`]).
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 
 use countersign_evidence::bundle::Opened;
@@ -25,7 +25,10 @@ use crate::waiting::{Waiting, Waits};
 pub(crate) struct Chains<'i> {
     classes: Classes<'i>,
     shared: Shared,
+    /// Nothing was left out on purpose.
+    whole: bool,
     logs: Vec<LogId>,
+    numbers: BTreeMap<LogId, u32>,
     executions: Vec<Execution>,
     hasher: RandomState,
     /// Executions by the hash of their last entry, and by who reserved them
@@ -56,11 +59,13 @@ pub(crate) struct Tally {
 }
 
 impl<'i> Chains<'i> {
-    pub(crate) fn new(components: &'i Components) -> Self {
+    pub(crate) fn new(components: &'i Components, whole: bool) -> Self {
         Self {
             classes: Classes::new(components),
             shared: Shared::default(),
+            whole,
             logs: Vec::new(),
+            numbers: BTreeMap::new(),
             executions: Vec::new(),
             hasher: RandomState::new(),
             tips: HashTable::new(),
@@ -112,6 +117,11 @@ impl<'i> Chains<'i> {
         if !met_nothing(said) {
             return;
         }
+        if !self.whole {
+            findings.leave_open(Claim::Classification, Some(place), || {
+                "nothing was recorded under its identifier, it says, and the bundle leaves entries out".to_owned()
+            });
+        }
         let key = self.shared.key(said);
         let earlier = key.and_then(|key| self.find_reserved(&key));
         if earlier.is_some_and(|earlier| self.before(earlier, place)) {
@@ -143,6 +153,11 @@ impl<'i> Chains<'i> {
         // More executions than this a bundle cannot hold in its members.
         let index = u32::try_from(self.executions.len()).ok()?;
         let key = self.shared.key(said);
+        if key.is_none() {
+            findings.contradict(Claim::Ordering, Some(place), || {
+                "an admission names no agent, or neither an identifier nor a call".to_owned()
+            });
+        }
         if let Some(key) = &key
             && let Some(other) = self.put_reserved(key, index)
         {
@@ -290,17 +305,18 @@ impl<'i> Chains<'i> {
 
     /// The number of a log.
     fn log(&mut self, id: &LogId) -> u32 {
-        let at = self.logs.iter().position(|known| known == id);
-        let at = at.unwrap_or_else(|| {
-            self.logs.push(id.clone());
-            self.logs.len() - 1
-        });
-        u32::try_from(at).unwrap_or(u32::MAX)
+        if let Some(number) = self.numbers.get(id) {
+            return *number;
+        }
+        let number = u32::try_from(self.logs.len()).unwrap_or(u32::MAX);
+        self.logs.push(id.clone());
+        self.numbers.insert(id.clone(), number);
+        number
     }
 
-    /// Says what holds once all entries are in. `whole` where nothing was
-    /// left out, so that every predecessor must be there.
-    pub(crate) fn finish(self, whole: bool, findings: &mut Findings) -> Tally {
+    /// Says what holds once all entries are in. Where nothing was left out,
+    /// every predecessor must be there.
+    pub(crate) fn finish(self, findings: &mut Findings) -> Tally {
         if self.waiting.overflowed() {
             for claim in [Claim::Ordering, Claim::Classification] {
                 findings.leave_open(claim, None, || {
@@ -310,7 +326,7 @@ impl<'i> Chains<'i> {
         }
         let kept_all = !self.waiting.overflowed();
         for place in self.waiting.into_places() {
-            if whole && kept_all {
+            if self.whole && kept_all {
                 fork(&place, findings);
             } else {
                 for claim in [Claim::Ordering, Claim::Classification] {

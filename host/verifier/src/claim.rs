@@ -37,7 +37,8 @@ pub enum Status {
 }
 
 /// The claims that must be verified for a good exit, as `--fail-under` names
-/// them: `all`, or claims separated by commas. The default is `integrity`.
+/// them: `all`, or claims separated by commas. `integrity` is always one of
+/// them: without it nobody knows who said the rest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Level(BTreeSet<Claim>);
 
@@ -126,10 +127,11 @@ impl FromStr for Level {
             let found = Claim::ALL.into_iter().find(|claim| claim.as_str() == word);
             found.ok_or_else(|| UnknownClaim(word.to_owned()))
         };
-        text.split(',')
-            .map(claim)
-            .collect::<Result<_, _>>()
-            .map(Self)
+        let mut claims = BTreeSet::from([Claim::Integrity]);
+        for word in text.split(',') {
+            claims.insert(claim(word)?);
+        }
+        Ok(Self(claims))
     }
 }
 
@@ -153,6 +155,8 @@ mod tests {
             assert_eq!(text.parse::<Level>().unwrap().to_string(), text);
         }
         assert_eq!(Level::default().to_string(), "integrity");
+        let outcome = "outcome".parse::<Level>().unwrap();
+        assert_eq!(outcome.to_string(), "integrity,outcome");
         assert!("all".parse::<Level>().unwrap().asks_for(Claim::Decision));
         for bad in ["", "Integrity", "integrity,", "integrity, outcome", "none"] {
             assert!(bad.parse::<Level>().is_err(), "`{bad}` must be refused");

@@ -22,6 +22,7 @@ mod component;
 mod decision;
 mod facts;
 mod findings;
+mod heads;
 mod inputs;
 mod keys;
 mod logs;

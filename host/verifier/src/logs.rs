@@ -3,26 +3,28 @@
 //!
 //! Entries pass through once, in the order of the bundle. A log that stands in
 //! it whole is rebuilt, so that its root can be compared with every checkpoint;
-//! of a filtered one the inclusion proofs are checked instead.
+//! of a filtered one the inclusion proofs are checked instead. Either way
+//! nothing is shown of a log but what lies under a head that a trusted key
+//! signed ([`crate::heads`]).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use countersign_canon::Digest;
 use countersign_evidence::bundle::{Consistency, Manifest, Proof};
-use countersign_evidence::checkpoint::{Checkpoint, SignedCheckpoint};
-use countersign_evidence::proof::{verify_consistency, verify_inclusion};
+use countersign_evidence::proof::verify_inclusion;
 use countersign_evidence::tree::{Frontier, Hash};
 use countersign_evidence::{Entry, Kind, LogId};
 
 use crate::claim::Claim;
 use crate::findings::{Findings, Place};
+use crate::heads::{Heads, Seen};
 use crate::inputs::Inputs;
 use crate::keys::{Keys, Signed};
 
 /// All logs of a bundle.
 pub(crate) struct Logs {
     logs: BTreeMap<LogId, Log>,
-    checkpoints: Vec<Seen>,
+    heads: Heads,
     whole: bool,
     entries: u64,
 }
@@ -49,18 +51,8 @@ struct Log {
 struct Leaf {
     sequence: u64,
     hash: Hash,
-    /// An inclusion proof was found for it.
-    proven: bool,
-}
-
-/// A checkpoint at hand.
-struct Seen {
-    name: String,
-    note: SignedCheckpoint,
-    /// It came from the verifier's side, not in the bundle.
-    kept: bool,
-    /// It was shown to be the beginning of one in the bundle.
-    consistent: bool,
+    /// The size of the largest head under which it was proved to lie.
+    under: Option<u64>,
 }
 
 impl Logs {
@@ -73,7 +65,7 @@ impl Logs {
     ) -> Self {
         let mut logs = Self {
             logs: BTreeMap::new(),
-            checkpoints: Vec::new(),
+            heads: Heads::read(notes, inputs, findings),
             whole: manifest.filter.is_none(),
             entries: 0,
         };
@@ -101,40 +93,19 @@ impl Logs {
                 });
             }
         }
-        for (name, note) in notes {
-            let text = std::str::from_utf8(note).ok();
-            match text.and_then(|text| SignedCheckpoint::parse(text).ok()) {
-                Some(note) => logs.expect(Seen {
-                    name: name.clone(),
-                    note,
-                    kept: false,
-                    consistent: false,
-                }),
-                None => findings.contradict(Claim::Integrity, None, || {
-                    format!("`{name}` is not a signed checkpoint")
-                }),
+        if logs.logs.is_empty() {
+            for claim in [Claim::Integrity, Claim::Completeness] {
+                findings.leave_open(claim, None, || "the bundle names no log".to_owned());
             }
         }
-        for note in &inputs.since {
-            let name = "the checkpoint seen before".to_owned();
-            logs.expect(Seen {
-                name,
-                note: note.clone(),
-                kept: true,
-                consistent: false,
-            });
+        for checkpoint in logs.heads.all().map(Seen::checkpoint) {
+            if let Some(log) = logs.logs.get_mut(&checkpoint.log_id) {
+                // The root at its size is kept, once that is reached.
+                let root = (checkpoint.size == 0).then(|| log.tree.root());
+                log.roots.insert(checkpoint.size, root);
+            }
         }
         logs
-    }
-
-    /// Remembers to keep the root at the size of a checkpoint.
-    fn expect(&mut self, seen: Seen) {
-        let checkpoint = seen.note.unverified();
-        if let Some(log) = self.logs.get_mut(&checkpoint.log_id) {
-            let root = (checkpoint.size == 0).then(|| log.tree.root());
-            log.roots.insert(checkpoint.size, root);
-        }
-        self.checkpoints.push(seen);
     }
 
     /// Takes the next entry of the bundle.
@@ -155,11 +126,23 @@ impl Logs {
         }
     }
 
+    /// Goes on to the proofs: all entries are in, so it is known which key may
+    /// sign which head.
+    pub(crate) fn entries_end(&mut self, findings: &mut Findings) {
+        let logs = &self.logs;
+        self.heads.judge(
+            |note| {
+                let log = logs.get(&note.unverified().log_id)?;
+                Some(log.keys.signed(note))
+            },
+            findings,
+        );
+    }
+
     /// Takes a proof of a filtered bundle.
     pub(crate) fn proof(&mut self, proof: &Proof, findings: &mut Findings) {
-        let place = Place {
-            log_id: proof.log_id.clone(),
-            sequence: proof.sequence,
+        let Some(root) = self.heads.root(&proof.log_id, proof.size) else {
+            return;
         };
         let Some(log) = self.logs.get_mut(&proof.log_id) else {
             return;
@@ -171,63 +154,22 @@ impl Logs {
             return;
         };
         let (sequence, size) = (proof.sequence, proof.size);
-        let leads = |checkpoint: &Checkpoint| {
-            verify_inclusion(&leaf.hash, sequence, size, &proof.path, &checkpoint.root)
-        };
-        let sized = |seen: &&Seen| {
-            let checkpoint = seen.note.unverified();
-            checkpoint.log_id == proof.log_id && checkpoint.size == proof.size
-        };
-        if !self.checkpoints.iter().any(|seen| sized(&seen)) {
-            return;
-        }
-        if self
-            .checkpoints
-            .iter()
-            .filter(sized)
-            .all(|seen| leads(seen.note.unverified()))
-        {
-            leaf.proven = true;
+        if verify_inclusion(&leaf.hash, sequence, size, &proof.path, &root) {
+            leaf.under = leaf.under.max(Some(size));
         } else {
+            let place = Place {
+                log_id: proof.log_id.clone(),
+                sequence,
+            };
             findings.contradict(Claim::Integrity, Some(&place), || {
-                format!(
-                    "its inclusion path does not lead to the checkpoint of size {}",
-                    proof.size
-                )
+                format!("its inclusion path does not lead to the checkpoint of size {size}")
             });
         }
     }
 
     /// Takes a proof that an earlier checkpoint is the beginning of a later one.
     pub(crate) fn consistency(&mut self, proof: &Consistency, findings: &mut Findings) {
-        let of = |seen: &Seen, size: u64| {
-            let checkpoint = seen.note.unverified();
-            let same = checkpoint.log_id == proof.log_id && checkpoint.size == size;
-            same.then_some(checkpoint.root)
-        };
-        let later = self.checkpoints.iter().filter(|seen| !seen.kept);
-        let later: Vec<Hash> = later.filter_map(|seen| of(seen, proof.to)).collect();
-        for seen in &mut self.checkpoints {
-            let Some(root) = of(seen, proof.from).filter(|_| seen.kept) else {
-                continue;
-            };
-            let leads = |later: &Hash| {
-                verify_consistency((proof.from, &root), (proof.to, later), &proof.path)
-            };
-            if later.is_empty() {
-                continue;
-            }
-            seen.consistent = later.iter().all(leads);
-            if !seen.consistent {
-                let name = &seen.name;
-                findings.contradict(Claim::Integrity, None, || {
-                    format!(
-                        "the checkpoint of size {} is no continuation of {name}",
-                        proof.to
-                    )
-                });
-            }
-        }
+        self.heads.consistency(proof, findings);
     }
 
     /// Compares everything with what was signed, once all entries are in.
@@ -237,16 +179,17 @@ impl Logs {
                 "the bundle is filtered, so what it leaves out is not known".to_owned()
             });
         }
-        let mut signed: BTreeMap<LogId, u64> = BTreeMap::new();
-        for seen in &self.checkpoints {
-            let checkpoint = seen.note.unverified();
+        let mut signed: BTreeMap<LogId, BTreeSet<u64>> = BTreeMap::new();
+        for seen in self.heads.all() {
             if self.check(seen, findings) {
-                let newest = signed.entry(checkpoint.log_id.clone()).or_default();
-                *newest = checkpoint.size.max(*newest);
+                let checkpoint = seen.checkpoint();
+                let sizes = signed.entry(checkpoint.log_id.clone()).or_default();
+                sizes.insert(checkpoint.size);
             }
         }
         for (id, log) in &mut self.logs {
-            log.finish(id, signed.get(id).copied(), self.whole, findings);
+            let signed = signed.remove(id).unwrap_or_default();
+            log.finish(id, &signed, self.whole, findings);
         }
         findings.show(
             Claim::Integrity,
@@ -259,10 +202,11 @@ impl Logs {
         );
     }
 
-    /// Checks one checkpoint; whether a trusted key signed it for this bundle.
+    /// Checks one checkpoint; whether a trusted key signed it for this bundle, so
+    /// that what lies under it is shown.
     fn check(&self, seen: &Seen, findings: &mut Findings) -> bool {
-        let checkpoint = seen.note.unverified();
-        let name = &seen.name;
+        let checkpoint = seen.checkpoint();
+        let name = seen.name();
         let Some(log) = self.logs.get(&checkpoint.log_id) else {
             findings.contradict(Claim::Completeness, None, || {
                 format!(
@@ -272,18 +216,15 @@ impl Logs {
             });
             return false;
         };
-        let signed = log.keys.signed(&seen.note);
-        match signed {
-            Signed::Trusted | Signed::Before | Signed::NoKey => {}
-            Signed::Other => {
-                findings.contradict(Claim::Integrity, None, || {
-                    format!(
-                        "{name} is not signed by the key that is trusted for `{}`",
-                        checkpoint.log_id
-                    )
-                });
-                return false;
-            }
+        let signed = seen.signed();
+        if signed == Signed::Other {
+            findings.contradict(Claim::Integrity, None, || {
+                format!(
+                    "{name} is not signed by the key that is trusted for `{}`",
+                    checkpoint.log_id
+                )
+            });
+            return false;
         }
         let held = if self.whole { log.next } else { log.extent };
         if checkpoint.size > held {
@@ -305,12 +246,11 @@ impl Logs {
             });
             return false;
         }
-        if seen.kept && !self.whole && root.is_none() && !seen.consistent {
+        if !self.whole && !seen.continues() && seen.counts() {
             findings.leave_open(Claim::Integrity, None, || {
-                format!(
-                    "{name} cannot be compared with a filtered bundle that proves no consistency with it"
-                )
+                format!("no proof shows that {name} is the beginning of the newest head")
             });
+            return false;
         }
         signed == Signed::Trusted && (root.is_some() || !self.whole)
     }
@@ -355,13 +295,14 @@ impl Log {
             self.leaves.push(Leaf {
                 sequence,
                 hash: entry.hash().to_bytes(),
-                proven: false,
+                under: None,
             });
         }
     }
 
-    /// Compares the log with what it should be.
-    fn finish(&mut self, id: &LogId, signed: Option<u64>, whole: bool, findings: &mut Findings) {
+    /// Compares the log with what it should be; `signed` are the sizes of the
+    /// heads that a trusted key signed.
+    fn finish(&mut self, id: &LogId, signed: &BTreeSet<u64>, whole: bool, findings: &mut Findings) {
         if whole && self.count < self.extent {
             findings.contradict(Claim::Completeness, None, || {
                 format!(
@@ -389,19 +330,27 @@ impl Log {
             }
             return;
         }
-        let signed = signed.unwrap_or_default();
-        if whole && !self.broken && signed < self.next {
+        // An empty log is signed like any other: what is not might be anything.
+        let newest = signed.last().copied();
+        if newest.is_none() {
+            for claim in [Claim::Integrity, Claim::Completeness] {
+                findings.leave_open(claim, None, || {
+                    format!("no head of `{id}` is signed by a key that you trust")
+                });
+            }
+        } else if whole && !self.broken && newest < Some(self.next) {
             for claim in [Claim::Integrity, Claim::Completeness] {
                 findings.leave_open(claim, None, || {
                     format!(
                         "{} entries of `{id}` come after its newest signed checkpoint",
-                        self.next - signed
+                        self.next - newest.unwrap_or_default()
                     )
                 });
             }
         }
-        let unproven = self.leaves.iter().filter(|leaf| !leaf.proven).count();
-        if !whole && unproven > 0 {
+        let proven = |leaf: &&Leaf| leaf.under.is_some_and(|size| signed.contains(&size));
+        let unproven = self.leaves.iter().filter(|leaf| !proven(leaf)).count();
+        if unproven > 0 {
             findings.leave_open(Claim::Integrity, None, || {
                 format!("{unproven} entries of `{id}` have no inclusion proof under a checkpoint")
             });

@@ -11,6 +11,9 @@ use countersign_evidence::{Blinding, Draft, EffectBoundary, Kind, RoundSays};
 
 use crate::facts::{Caller, Facts, Raw, Shared, caller};
 
+/// How many rounds of one execution can be claimed.
+const MOST_ROUNDS: usize = 32;
+
 /// Where an execution stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
@@ -198,6 +201,9 @@ impl Progress {
             (RoundSays::Asked, State::InFlight) => {
                 self.state = State::AwaitingInput;
                 rounds.issued = said.request_state_issued.map(Digest::to_bytes);
+            }
+            (RoundSays::Claimed, State::AwaitingInput) if before >= MOST_ROUNDS => {
+                return Err("it claims a round beyond the last that an execution may have");
             }
             (RoundSays::Claimed, State::AwaitingInput) => {
                 let lacks = "it claims a round without a continuation or a call";

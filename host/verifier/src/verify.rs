@@ -60,9 +60,9 @@ pub fn verify_watched(
     let mut notes = Notes::of(bundle.profiles());
     let mut logs = Logs::new(&manifest, bundle.checkpoints(), inputs, &mut findings);
     let mut decisions = Decisions::new(inputs, bundle.policies(), bundle.catalogs(), &mut findings);
-    let mut chains = Chains::new(&inputs.components);
+    let mut chains = Chains::new(&inputs.components, whole);
     let mut requests = Requests::new(inputs);
-    let mut attribution = Attribution::new(inputs);
+    let mut attribution = Attribution::new(inputs, whole);
     let mut receipts = Receipts::new(&inputs.receipts);
     let openings = Openings::read(&mut bundle)?;
     let mut blinds = Blinds::new(openings, &inputs.receipts, &mut findings);
@@ -104,6 +104,7 @@ pub fn verify_watched(
         receipts.entry(&entry, &place, &mut findings);
     })?;
     watch(line_number, all);
+    logs.entries_end(&mut findings);
     let mut lines = bundle.proofs();
     while let Some(line) = lines.next()? {
         if let Some(proof) = Proof::parse(line) {
@@ -119,7 +120,7 @@ pub fn verify_watched(
     if let Some(note) = blinds.finish(&mut findings) {
         notes.add(note);
     }
-    outcome::finish(chains.finish(whole, &mut findings), &mut findings);
+    outcome::finish(chains.finish(&mut findings), &mut findings);
     requests.finish(&mut findings);
     decisions.finish(&mut findings);
     attribution.finish(&mut findings);

@@ -7,6 +7,7 @@ FACTS = ("profile", "component", "binding", "server", "server_digest", "tool")
 
 # (kind, state before) -> state after; `same` stays, what is not here may not follow.
 SETTLES = "settled"
+MOST_ROUNDS = 32
 TABLE = {
     ("terminal", "in-flight"): SETTLES,
     ("terminal", "awaiting-input"): SETTLES,
@@ -132,6 +133,8 @@ class Execution:
         else:
             if entry["continuation"] is None or entry["call_id"] is None:
                 return "it claims without a continuation or a call"
+            if before >= MOST_ROUNDS:
+                return "more rounds than there can be"
             self.claimed.append(entry["continuation"])
             self.callers.add(entry["call_id"])
             expected = before + 1
@@ -182,7 +185,7 @@ class Replay:
         for entry in entries:
             self.aliases |= entry["kind"] == "alias"
             if entry["execution_seq"] is None:
-                self.unlinked(entry)
+                self.unlinked(entry, whole)
                 continue
             queue = [entry]
             while queue:
@@ -214,13 +217,17 @@ class Replay:
         self.findings.show("classification")
         self.findings.show("ordering")
 
-    def unlinked(self, entry):
+    def unlinked(self, entry, whole):
         if entry["kind"] in ("admission", "terminal", "round", "blocked"):
             self.findings.contradict("ordering", f"a {entry['kind']} on no execution")
         self.classified(None, entry)
         said = entry["classification"]
         earlier = self.reserved.get(key(entry)) if key(entry) else None
-        if said and said["verdict"] in ("fresh", "continuation-mismatch") and earlier:
+        if not said or said["verdict"] not in ("fresh", "continuation-mismatch"):
+            return
+        if not whole:
+            self.findings.leave_open("classification", "what was recorded may be left out")
+        if earlier:
             first = earlier.first
             same_log = first["log_id"] == entry["log_id"]
             if same_log and int(first["sequence"]) < int(entry["sequence"]):
@@ -235,6 +242,8 @@ class Replay:
             return None
         self.classified(None, entry)
         execution = Execution(entry)
+        if execution.key is None:
+            self.findings.contradict("ordering", "an admission of nobody, or of nothing")
         if execution.key in self.reserved:
             self.findings.contradict("ordering", "reserved twice")
         if execution.key:

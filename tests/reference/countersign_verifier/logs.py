@@ -77,6 +77,9 @@ def check(manifest, entries, notes, proofs, consistencies, trust, since, finding
     if not whole:
         findings.leave_open("completeness", "filtered")
     logs = {log["log_id"]: int(log["size"]) for log in manifest["logs"]}
+    if not logs:
+        findings.leave_open("integrity", "no log is named")
+        findings.leave_open("completeness", "no log is named")
     mine = {log: [] for log in logs}
     for key in trust:
         if key.name not in logs:
@@ -103,6 +106,7 @@ def check(manifest, entries, notes, proofs, consistencies, trust, since, finding
         sound, following, broken = positions(log, held, whole, findings)
         tree = Tree([raw(entry["hash"]) for entry in sound]) if whole else None
         state[log] = (keys, held, len(sound), following, broken, tree)
+    roots = _roots(seen, state, findings)
     for note, kept in seen:
         if note.log not in state:
             findings.contradict("completeness", f"a head of {note.log}, which is not named")
@@ -120,11 +124,13 @@ def check(manifest, entries, notes, proofs, consistencies, trust, since, finding
         if known and tree.root(note.size) != note.root:
             findings.contradict("integrity", f"another root of {note.log} at {note.size}")
             continue
-        if kept and not whole and not _continues(note, seen, consistencies, findings):
-            findings.leave_open("integrity", "a head seen before cannot be compared")
+        if not whole and (kept or signer in ("trusted", "nobody")):
+            if not _continues(note, roots.get(note.log, {}), consistencies, findings):
+                findings.leave_open("integrity", f"a head of {note.log} is not the beginning of it")
+                continue
         if signer == "trusted" and (known or not whole):
-            signed[note.log] = max(signed.get(note.log, 0), note.size)
-    unproven = {} if whole else _unproven(mine, seen, proofs, findings)
+            signed.setdefault(note.log, set()).add(note.size)
+    unproven = {} if whole else _unproven(mine, roots, signed, proofs, findings)
     for log, (keys, held, length, following, broken, tree) in state.items():
         if whole and len(held) < logs[log]:
             findings.contradict("completeness", f"{log} should have {logs[log]} entries")
@@ -136,7 +142,7 @@ def check(manifest, entries, notes, proofs, consistencies, trust, since, finding
             findings.leave_open("integrity", f"no key is trusted for {log}")
             findings.leave_open("completeness", f"no key is trusted for {log}")
             continue
-        if whole and not broken and signed.get(log, 0) < following:
+        if log not in signed or (whole and not broken and max(signed[log]) < following):
             findings.leave_open("integrity", f"the end of {log} is unsigned")
             findings.leave_open("completeness", f"the end of {log} is unsigned")
         if unproven.get(log):
@@ -145,7 +151,19 @@ def check(manifest, entries, notes, proofs, consistencies, trust, since, finding
     findings.show("completeness")
 
 
-def _unproven(mine, seen, proofs, findings):
+def _roots(seen, state, findings):
+    """The root at each size of each log, by the heads that count."""
+    roots = {}
+    for note, _ in seen:
+        if note.log not in state or state[note.log][0].signer(note) not in ("trusted", "nobody"):
+            continue
+        sizes = roots.setdefault(note.log, {})
+        if sizes.setdefault(note.size, note.root) != note.root:
+            findings.contradict("integrity", f"two heads of {note.log} at {note.size} differ")
+    return roots
+
+
+def _unproven(mine, roots, signed, proofs, findings):
     left = {log: {} for log in mine}
     for log, held in mine.items():
         following = 0
@@ -153,31 +171,37 @@ def _unproven(mine, seen, proofs, findings):
             if int(entry["sequence"]) >= following:
                 following = int(entry["sequence"]) + 1
                 left[log][int(entry["sequence"])] = raw(entry["hash"])
-    done = {log: set() for log in mine}
+    under = {log: {} for log in mine}
     for proof in proofs:
         log, sequence, size = proof["log_id"], int(proof["sequence"]), int(proof["size"])
-        roots = [note.root for note, _ in seen if note.log == log and note.size == size]
-        if not roots or sequence not in left.get(log, ()):
-            continue
-        found = included(left[log][sequence], sequence, size, [raw(hash_) for hash_ in proof["path"]])
-        if all(root == found for root in roots):
-            done[log].add(sequence)
-        else:
-            findings.contradict("integrity", f"{log}#{sequence} is not where its path says")
-    return {log: len(left[log].keys() - done[log]) for log in mine}
-
-
-def _continues(note, seen, consistencies, findings):
-    shown = False
-    for proof in consistencies:
-        if proof["log_id"] != note.log or int(proof["from"]) != note.size:
-            continue
-        size = int(proof["to"])
-        roots = [n.root for n, kept in seen if not kept and n.log == note.log and n.size == size]
-        if not roots:
+        root = roots.get(log, {}).get(size)
+        if root is None or sequence not in left.get(log, ()):
             continue
         path = [raw(hash_) for hash_ in proof["path"]]
-        shown = all(consistent(note.size, note.root, size, path) == root for root in roots)
+        if included(left[log][sequence], sequence, size, path) == root:
+            under[log][sequence] = max(size, under[log].get(sequence, 0))
+        else:
+            findings.contradict("integrity", f"{log}#{sequence} is not where its path says")
+    proven = {
+        log: {at for at, size in under[log].items() if size in signed.get(log, ())} for log in mine
+    }
+    return {log: len(left[log].keys() - proven[log]) for log in mine}
+
+
+def _continues(note, roots, consistencies, findings):
+    """Whether a head is the newest of its log that counts, or its beginning."""
+    if not roots:
+        return False
+    newest = max(roots)
+    if note.size == newest:
+        return note.root == roots[newest]
+    shown = note.size == 0 and note.root == Tree([]).root(0)
+    for proof in consistencies:
+        its = proof["log_id"] == note.log and int(proof["from"]) == note.size > 0
+        if not its or int(proof["to"]) != newest:
+            continue
+        path = [raw(hash_) for hash_ in proof["path"]]
+        shown = consistent(note.size, note.root, newest, path) == roots[newest]
         if not shown:
-            findings.contradict("integrity", f"{note.log} at {size} is no continuation")
+            findings.contradict("integrity", f"{note.log} at {newest} is no continuation")
     return shown

@@ -89,6 +89,7 @@ pub(crate) struct Prove {
 Exit status:
   0  the entry stands in the log
   1  it does not, or the receipt is about another entry
+  2  another key signed the log's head
   3  wrong usage, or input that cannot be used")]
 pub(crate) struct Check {
     /// The proof
@@ -166,6 +167,12 @@ impl Check {
         }
         match proof.verify(&key) {
             Ok(()) => print(&format!("verified\n{}", entry(proof.entry()))),
+            Err(error @ ProofFileError::Key) => {
+                print(&format!(
+                    "not established: {error}; name the key that was in force when the log had that size\n"
+                ))?;
+                Ok(Status::NOT_ESTABLISHED)
+            }
             Err(error) => refuted(&error),
         }
     }

@@ -47,6 +47,10 @@ pub enum BundleError {
     /// There is no manifest, it is not first, or it is malformed.
     #[error("the bundle does not begin with a manifest of the format `{format}`", format = super::manifest::FORMAT)]
     Manifest,
+    /// An entry that this version cannot read, so that no path can be computed
+    /// over it.
+    #[error("line {0} of the entries cannot be read by this version, so nothing can be proved over it")]
+    Entry(u64),
     /// A member's name cannot be written.
     #[error("`{0}` cannot be the name of a member")]
     Name(String),

@@ -10,9 +10,9 @@ use std::io::{Read, Seek, Write};
 use super::{
     Bundle, BundleError, Consistency, ExecutionName, Filter, Manifest, Opening, Proof, Writer,
 };
-use crate::checkpoint::SignedCheckpoint;
+use crate::checkpoint::{Checkpoint, SignedCheckpoint};
 use crate::proof::Collector;
-use crate::{Blinding, Entry, LogId};
+use crate::{Blinding, Entry, Kind, LogId};
 
 /// One log of the bundle.
 struct Log {
@@ -23,13 +23,15 @@ struct Log {
 }
 
 /// Writes the part of a whole bundle that `keep` chooses, under the name of
-/// `filter`. `since` are earlier heads, of which it is proved that each is the
-/// beginning of the log. Salts are left of those executions alone that have an
-/// entry in the part.
+/// `filter`; entries that change a log's key are in every part. `since` are
+/// earlier heads: of each, and of those in the bundle, it is proved that it is
+/// the beginning of the log. Salts are left of those executions alone that have
+/// an entry in the part.
 ///
 /// # Errors
-/// [`BundleError::Manifest`] where the bundle is filtered already; what the
-/// file or `out` reports.
+/// [`BundleError::Manifest`] where the bundle is filtered already;
+/// [`BundleError::Entry`] where an entry cannot be read; what the file or `out`
+/// reports.
 pub fn narrow<R: Read + Seek, W: Write>(
     bundle: &mut Bundle<R>,
     filter: Filter,
@@ -45,7 +47,7 @@ pub fn narrow<R: Read + Seek, W: Write>(
     let mut lines = bundle.entries();
     while let Some(line) = lines.next()? {
         if let Ok(entry) = Entry::parse(line)
-            && keep(&entry)
+            && (entry.said().kind == Kind::KeyRotated || keep(&entry))
             && let Some(log) = logs.get_mut(entry.log_id())
         {
             log.chosen.push(entry.sequence());
@@ -56,7 +58,8 @@ pub fn narrow<R: Read + Seek, W: Write>(
             log.collector.want_inclusion(*sequence);
         }
     }
-    for head in since.iter().map(SignedCheckpoint::unverified) {
+    let earlier = earlier(bundle, &logs, since);
+    for head in &earlier {
         if let Some(log) = logs.get_mut(&head.log_id) {
             log.collector.want_consistency(head.size);
         }
@@ -64,10 +67,10 @@ pub fn narrow<R: Read + Seek, W: Write>(
     let mut writer = Writer::new(out, &manifest)?;
     let mut disclosed = HashSet::new();
     let mut lines = bundle.entries();
+    let mut number = 0_u64;
     while let Some(line) = lines.next()? {
-        let Ok(entry) = Entry::parse(line) else {
-            continue;
-        };
+        number = number.saturating_add(1);
+        let entry = Entry::parse(line).map_err(|_| BundleError::Entry(number))?;
         let Some(log) = logs.get_mut(entry.log_id()) else {
             continue;
         };
@@ -87,7 +90,7 @@ pub fn narrow<R: Read + Seek, W: Write>(
             writer.opening(&opening)?;
         }
     }
-    proofs(&logs, since, &mut writer)?;
+    proofs(&logs, &earlier, &mut writer)?;
     carry(bundle, &mut writer)?;
     writer.finish()
 }
@@ -117,9 +120,32 @@ fn logs<R: Read + Seek>(bundle: &Bundle<R>) -> BTreeMap<LogId, Log> {
         .collect()
 }
 
-fn proofs<W: Write>(
+/// The heads that are to be shown to be beginnings: those that were seen before,
+/// and those in the bundle that are not its newest.
+fn earlier<R: Read + Seek>(
+    bundle: &Bundle<R>,
     logs: &BTreeMap<LogId, Log>,
     since: &[SignedCheckpoint],
+) -> Vec<Checkpoint> {
+    let carried = bundle.checkpoints().iter().filter_map(|(_, note)| {
+        let note = SignedCheckpoint::parse(std::str::from_utf8(note).ok()?).ok()?;
+        let head = note.unverified();
+        let newest = logs.get(&head.log_id)?.size;
+        (head.size < newest).then(|| head.clone())
+    });
+    let mut heads: Vec<Checkpoint> = since
+        .iter()
+        .map(|note| note.unverified().clone())
+        .chain(carried)
+        .collect();
+    heads.sort_by(|a, b| (&a.log_id, a.size).cmp(&(&b.log_id, b.size)));
+    heads.dedup_by(|a, b| (&a.log_id, a.size) == (&b.log_id, b.size));
+    heads
+}
+
+fn proofs<W: Write>(
+    logs: &BTreeMap<LogId, Log>,
+    earlier: &[Checkpoint],
     writer: &mut Writer<W>,
 ) -> Result<(), BundleError> {
     for (log_id, log) in logs {
@@ -134,7 +160,7 @@ fn proofs<W: Write>(
             }
         }
     }
-    for head in since.iter().map(SignedCheckpoint::unverified) {
+    for head in earlier {
         let log = logs.get(&head.log_id);
         let path = log.and_then(|log| log.collector.consistency(head.size));
         if let Some((log, path)) = log.zip(path) {

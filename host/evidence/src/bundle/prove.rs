@@ -103,10 +103,11 @@ fn computed<R: Read + Seek>(
     let mut collector = Collector::new(size);
     collector.want_inclusion(entry.sequence());
     let mut lines = bundle.entries();
+    let mut number = 0_u64;
     while let Some(line) = lines.next()? {
-        if let Ok(other) = Entry::parse(line)
-            && other.log_id() == entry.log_id()
-        {
+        number = number.saturating_add(1);
+        let other = Entry::parse(line).map_err(|_| BundleError::Entry(number))?;
+        if other.log_id() == entry.log_id() {
             collector.leaf(other.hash().to_bytes());
         }
     }

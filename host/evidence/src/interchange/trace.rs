@@ -16,6 +16,7 @@ use super::base58;
 use crate::bundle::{Bundle, BundleError};
 use crate::checkpoint::{Checkpoint, SignedCheckpoint};
 use crate::key::SigningKey;
+use crate::tree::Frontier;
 use crate::{Draft, Entry, Kind, RoundSays, Time};
 
 const PROFILE: &str = "tag:agentrust-io.com,2026:trace-v0.2";
@@ -32,6 +33,8 @@ pub struct TraceFacts {
     pub model_id: String,
     /// The highest class of the data that was handled.
     pub data_class: String,
+    /// Denials are recorded and not carried out, as the gateway is configured.
+    pub observes: bool,
 }
 
 impl Default for TraceFacts {
@@ -42,6 +45,7 @@ impl Default for TraceFacts {
             model_provider: unknown(),
             model_id: unknown(),
             data_class: unknown(),
+            observes: false,
         }
     }
 }
@@ -58,6 +62,9 @@ pub enum TraceError {
     /// No checkpoint of the key's log that the key signed.
     #[error("the bundle holds no checkpoint of the key's log that the key signed")]
     Unsigned,
+    /// The entries are not those that the key signed.
+    #[error("the bundle's entries are not those under the newest head that the key signed")]
+    Entries,
     /// No policy was ever in force.
     #[error("the log names no policies and no component yet")]
     Empty,
@@ -138,7 +145,9 @@ pub fn trace<R: Read + Seek>(
         member(out, "policy", |out| {
             object(out, |out| {
                 text(out, "bundle_hash", policies.as_str());
-                text(out, "enforcement_mode", "enforce");
+                let observes = facts.observes || chain.observed;
+                let mode = if observes { "advisory" } else { "enforce" };
+                text(out, "enforcement_mode", mode);
             });
         });
         member(out, "runtime", |out| {
@@ -184,29 +193,42 @@ struct Chain {
     calls: u64,
     policies: Option<Digest>,
     component: Option<Digest>,
+    /// A call went on that was denied: denials were only observed then.
+    observed: bool,
 }
 
 impl Chain {
     fn read<R: Read + Seek>(bundle: &mut Bundle<R>, head: &Checkpoint) -> Result<Self, TraceError> {
         let mut chain = Self::default();
+        let mut tree = Frontier::new();
         let mut lines = bundle.entries();
-        while let Some(line) = lines.next()? {
-            // Whatever a later version wrote permits nothing that this one
-            // could count.
-            if let Ok(entry) = Entry::parse(line)
-                && *entry.log_id() == head.log_id
-                && entry.sequence() < head.size
-            {
-                chain.add(entry.said());
+        // Signed is only what the head covers, each entry once and in its place.
+        while tree.size() < head.size
+            && let Some(line) = lines.next()?
+        {
+            let entry = Entry::parse(line).map_err(|_| TraceError::Entries)?;
+            if *entry.log_id() != head.log_id {
+                continue;
             }
+            if entry.sequence() != tree.size() {
+                return Err(TraceError::Entries);
+            }
+            tree.append(entry.hash().to_bytes());
+            chain.add(entry.said());
         }
-        Ok(chain)
+        if (tree.size(), tree.root()) == (head.size, head.root) {
+            Ok(chain)
+        } else {
+            Err(TraceError::Entries)
+        }
     }
 
     fn add(&mut self, said: &Draft) {
+        let denied = said.decision.as_ref().is_some_and(|said| !said.allow);
         let claims = said
             .round
             .is_some_and(|round| round.says == RoundSays::Claimed);
+        self.observed |= denied && (said.kind == Kind::Admission || claims);
         match said.kind {
             Kind::Admission => {
                 self.calls += 1;

@@ -145,15 +145,18 @@ fn a_filtered_bundle_continues_a_head_seen_before_by_its_proof_alone() {
 }
 
 #[test]
-fn a_filtered_bundle_needs_no_proof_for_an_empty_log_and_none_for_what_it_brings_itself() {
+fn a_filtered_bundle_needs_no_proof_for_an_empty_log_and_one_for_each_head_that_it_brings() {
     let world = World::full();
     let mut inputs = world.inputs();
     inputs.requests.clear();
     let empty = Checkpoint::of(&Head::new(world.head.log_id().clone())).sign(&key(1));
     inputs.since = vec![SignedCheckpoint::parse(&empty).unwrap()];
     let mut export = filtered(&world, "e-1");
-    let (own, _) = earlier(&world, 9);
+    let (own, proof) = earlier(&world, 9);
     export.notes.insert(0, own.note().to_owned());
+    let report = world_report(&export, &inputs);
+    assert_eq!(report.status(Claim::Integrity), Status::NotEstablished);
+    export.consistency = vec![proof];
     let report = world_report(&export, &inputs);
     assert_eq!(
         report.status(Claim::Integrity),
@@ -173,9 +176,9 @@ fn a_proof_of_continuation_is_about_the_two_heads_that_it_names_and_no_others() 
     inputs.since = vec![other, seen];
     let mut export = filtered(&world, "e-1");
     // An older head of the bundle's own is not what it continues to.
-    let (own, _) = earlier(&world, 12);
+    let (own, continued) = earlier(&world, 12);
     export.notes.insert(0, own.note().to_owned());
-    export.consistency = vec![proof];
+    export.consistency = vec![proof, continued];
     let report = world_report(&export, &inputs);
     assert_eq!(
         report.status(Claim::Integrity),

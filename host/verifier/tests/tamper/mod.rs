@@ -15,6 +15,7 @@ mod brought;
 mod fleet;
 mod gateway;
 mod keys;
+mod left_out;
 pub mod lies;
 mod parts;
 mod signed;

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use countersign_evidence::Entry;
 use countersign_evidence::bundle::{Bundle, Openings};
 use countersign_evidence::interchange::{ActionBinding, TraceFacts, trace as record};
-use countersign_gateway::config::Config;
+use countersign_gateway::config::{Config, Enforcement};
 use countersign_gateway::environment::Environment;
 use countersign_gateway::rotation;
 
@@ -90,6 +90,7 @@ pub(super) fn trace<R: Read + Seek>(
         model_provider: statement.model_provider.clone(),
         model_id: statement.model_id.clone(),
         data_class: statement.data_class.clone(),
+        observes: config.enforcement == Enforcement::Observe,
     };
     let now = Environment::system().now();
     let record = record(bundle, &key, &facts, now).map_err(|error| files::unusable(&error))?;
