@@ -87,7 +87,7 @@ async fn a_receipt_becomes_a_proof_that_verifies_alone() {
     let other = other.verifying_key().to_string();
     run(
         &gateway,
-        1,
+        2,
         &["receipt", "check", "proof.txt", "--trust", &other],
     );
     run(&gateway, 2, &["receipt", "show", "countersign.toml"]);

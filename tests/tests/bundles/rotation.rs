@@ -2,7 +2,7 @@
 
 use countersign_evidence::key::SigningKey;
 use countersign_evidence::keyfile;
-use countersign_tests::{Call, LedgerServer, Plan, Revision, Server};
+use countersign_tests::{Call, Gateway, LedgerServer, Plan, Revision, Server};
 
 use crate::{PAY, run};
 
@@ -50,7 +50,7 @@ async fn a_log_goes_on_under_a_new_key_and_whoever_trusted_the_old_one_trusts_it
     );
     assert_eq!(new.split('+').next(), old.split('+').next(), "the same log");
     gateway.start().await;
-    client
+    let answer = client
         .call(&Call::new("transfer", PAY).under("after"))
         .await;
     let again = client
@@ -63,6 +63,47 @@ async fn a_log_goes_on_under_a_new_key_and_whoever_trusted_the_old_one_trusts_it
         assert!(report.starts_with("integrity       verified"), "{report}");
         assert!(!report.contains("contradicted"), "{report}");
     }
+    // So does a part, wherever it was made: each carries the rotation.
+    let part = ["--execution", "after", "--agent", "open", "", "anonymous"];
+    let export = ["audit", "export", "-o"];
+    let asked = ["asked.tar", "--config", "countersign.toml"];
+    run(&gateway, 0, &[&export[..], &asked, &part].concat());
+    let made = ["made.tar", "--from", "bundle.tar"];
+    run(&gateway, 0, &[&export[..], &made, &part].concat());
+    for name in ["asked.tar", "made.tar"] {
+        for key in [&old, &new] {
+            let report = run(&gateway, 0, &["verify", name, "--trust", key]);
+            assert!(report.starts_with("integrity       verified"), "{report}");
+            assert!(!report.contains("contradicted"), "{report}");
+        }
+    }
+    // A proof carries no rotation, and so shows the old key's holder nothing.
+    std::fs::write(gateway.folder().join("answer.json"), answer.text()).unwrap();
+    let prove = ["receipt", "prove", "answer.json", "--bundle", "bundle.tar"];
+    run(&gateway, 0, &[&prove[..], &["-o", "proof.txt"]].concat());
+    for (key, status, word) in [(&new, 0, "verified"), (&old, 2, "not established")] {
+        let check = ["receipt", "check", "proof.txt", "--trust", key];
+        let said = run(&gateway, status, &check);
+        assert!(said.starts_with(word), "{said}");
+    }
+    a_key_is_no_file(&gateway, &new);
+}
+
+/// A key's text is a path too: whoever unpacks something there replaces no key.
+fn a_key_is_no_file(gateway: &Gateway, key: &str) {
+    let log = key.split('+').next().unwrap().parse().unwrap();
+    let stranger = SigningKey::from_seed(log, &[9; 32]).verifying_key();
+    let file = gateway.folder().join(key);
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, stranger.to_string()).unwrap();
+    for command in [
+        &["verify", "bundle.tar", "--trust", key][..],
+        &["receipt", "check", "proof.txt", "--trust", key],
+    ] {
+        run(gateway, 0, command);
+    }
+    let named = format!("./{key}");
+    run(gateway, 1, &["verify", "bundle.tar", "--trust", &named]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

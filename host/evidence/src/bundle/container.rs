@@ -49,7 +49,9 @@ pub enum BundleError {
     Manifest,
     /// An entry that this version cannot read, so that no path can be computed
     /// over it.
-    #[error("line {0} of the entries cannot be read by this version, so nothing can be proved over it")]
+    #[error(
+        "line {0} of the entries cannot be read by this version, so nothing can be proved over it"
+    )]
     Entry(u64),
     /// A member's name cannot be written.
     #[error("`{0}` cannot be the name of a member")]
