@@ -79,7 +79,13 @@ impl Received {
                     Ok(revision) => match Method::find(&request.method) {
                         Some(method) => relay::relay(self, revision, method, request).await,
                         None => {
-                            methods::answer(self.gateway, self.arrival, revision, request).await
+                            let Self {
+                                gateway,
+                                arrival,
+                                message,
+                                ..
+                            } = self;
+                            methods::answer(gateway, arrival, revision, request, message).await
                         }
                     },
                     Err(problem) => self.refuse_because(*problem, id.as_ref()).await,
@@ -143,8 +149,13 @@ impl Received {
         if !server.upstream.permitted().has(Ask::Roots) || self.arrival.session.is_none() {
             return;
         }
+        // Where there is no place the server is not told; it may ask at any time.
+        let Some(place) = self.gateway.limits.place(agent, &server.name, None) else {
+            return;
+        };
         let (server, agent) = (Arc::clone(server), agent.clone());
         tokio::spawn(async move {
+            let _place = place;
             let method = "notifications/roots/list_changed";
             server.upstream.tell(&agent, method, None).await;
         });

@@ -57,7 +57,7 @@ pub(super) fn deliver(attempt: &Attempt, settling: Settling) -> Reply {
 }
 
 /// Why, for the caller; nothing of the upstream's address or of its words.
-const fn explained(reason: Reason) -> &'static str {
+pub(super) const fn explained(reason: Reason) -> &'static str {
     match reason {
         Reason::Unreachable | Reason::Ungreeted => "the server cannot be reached",
         Reason::ReservationLost => "the reservation did not hold",
