@@ -57,6 +57,8 @@ pub(crate) struct Gateway {
     pub(crate) limits: Arc<Limits>,
     pub(crate) required: Required,
     pub(crate) bodies: Arc<Bodies>,
+    /// What goes out and was not taken yet.
+    pub(crate) untaken: Arc<Bodies>,
     pub(crate) body_timeout: std::time::Duration,
     pub(crate) servers: BTreeMap<ServerName, Arc<Server>>,
     pub(crate) suppressed: Suppressed,

@@ -112,7 +112,8 @@ async fn answered(
             return refused(gateway, &arrival, problem, request).await;
         }
     };
-    respond::reply(Reply::ok(envelope::result(&request.id, &result)))
+    let reply = Reply::ok(envelope::result(&request.id, &result));
+    respond::counted(&gateway.untaken.account(&arrival.agent), reply)
 }
 
 async fn initialize(gateway: &Gateway, arrival: Arrival, request: &Request) -> Response {

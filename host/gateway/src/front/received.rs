@@ -247,8 +247,9 @@ impl Received {
             streams: self.accepts.events,
             arrival: self.arrival,
         };
-        let (outbox, inbox) = delivery::channel();
         let gateway = self.gateway;
+        let account = gateway.untaken.account(&attempt.arrival.agent);
+        let (outbox, inbox) = delivery::channel(account);
         tokio::spawn(async move {
             pipeline::run(&gateway, attempt, outbox, claim).await;
             drop(alive);

@@ -80,7 +80,7 @@ pub(super) async fn relay(
                 match gateway.limits.place(agent, &server.name, None) {
                     None => overloaded(),
                     Some(place) => {
-                        let (outbox, inbox) = delivery::channel();
+                        let (outbox, inbox) = delivery::channel(gateway.untaken.account(agent));
                         tokio::spawn(async move {
                             let reply = relay.exchange(&gateway, &outbox).await;
                             outbox.finish(reply, (relay, place));
@@ -293,7 +293,7 @@ impl Relay {
         if said.error {
             return Reply {
                 status: code::passed_status(self.revision, said.code),
-                body: envelope::error(id, &said.bytes),
+                body: envelope::error(id, &said.bytes).into(),
                 retry_after_ms: None,
             };
         }

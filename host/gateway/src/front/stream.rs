@@ -1,7 +1,8 @@
 //! A client's own stream (GET): what its server tells apart from any request.
 //!
 //! Revisions with sessions have it; a session has one at a time, and a new one
-//! takes over. It carries notifications alone: what a server asks goes with the
+//! takes over, and it ends once its client's credential does not hold any more.
+//! It carries notifications alone: what a server asks goes with the
 //! request that it asks for. Nothing is kept for a client that is not there, so
 //! there are no event ids, and a stream cannot be resumed.
 
@@ -55,7 +56,11 @@ pub(super) async fn open(gateway: &Gateway, server: Option<&str>, request: Reque
     if headers.has_routing() || session.revision != stated {
         return problem(ErrorCode::HeaderMismatch);
     }
-    let (outbox, inbox) = delivery::channel();
+    let account = gateway.untaken.account(&agent);
+    if account.is_full() {
+        return problem(ErrorCode::Overloaded);
+    }
+    let (outbox, inbox) = delivery::channel(account);
     let mut draining = gateway.running.draining();
     let (mine, mut stream) = session.take_stream();
     if mine == 0 {
@@ -88,12 +93,12 @@ async fn pass(server: &Server, session: &Session, outbox: &Outbox) {
     loop {
         let told = match news.recv().await {
             Ok(told) => told,
-            // What a slow client missed is lost; lists can be asked for again.
+            // What is missed is lost; lists can be asked for again.
             Err(RecvError::Lagged(_)) => continue,
             Err(RecvError::Closed) => return,
         };
-        if concerns(&told, server, session) && !outbox.event(told.body.clone()).await {
-            return;
+        if concerns(&told, server, session) {
+            outbox.tell(told.body.clone());
         }
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn deliver(attempt: &Attempt, settling: Settling) -> Reply {
     match answer {
         Ok(answer) if answer.is_error() => Reply {
             status: called_status(attempt.revision, answer.number()),
-            body: envelope::error(&attempt.id, &answer.with_receipt(&receipt)),
+            body: envelope::error(&attempt.id, &answer.with_receipt(&receipt)).into(),
             retry_after_ms: None,
         },
         Ok(answer) => Reply::ok(envelope::result(
