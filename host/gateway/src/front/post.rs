@@ -39,6 +39,7 @@ pub(super) async fn post(
     if let Some(refused) = throttled(&gateway, &principal.agent) {
         return refused;
     }
+    let standing = gateway.identities.standing(&presented, &principal);
     let arrival = match arrive(&gateway, principal, server).await {
         Ok(arrival) => arrival,
         Err(refused) => return refused,
@@ -94,6 +95,7 @@ pub(super) async fn post(
         gateway,
         arrival,
         accepts,
+        standing,
         message,
         traceparent: header_of(&head.headers, "traceparent"),
     };

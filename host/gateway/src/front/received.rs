@@ -20,6 +20,7 @@ use countersign_mcp::{ErrorCode, HeaderFault, Headers, Problem, Revision, envelo
 use super::accept::Accepts;
 use super::{methods, relay, respond};
 use crate::delivery;
+use crate::identity::Standing;
 use crate::pipeline::{self, Arrival, Attempt, Bound, fault, interpret};
 use crate::pipeline::{unread, unread_because};
 use crate::session::Claim;
@@ -31,6 +32,8 @@ pub(super) struct Received {
     pub(super) gateway: Arc<Gateway>,
     pub(super) arrival: Arrival,
     pub(super) accepts: Accepts,
+    /// The credential with which it came.
+    pub(super) standing: Standing,
     pub(super) message: Bytes,
     /// The header, which counts where the message has none.
     pub(super) traceparent: Option<String>,

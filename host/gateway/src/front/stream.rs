@@ -26,10 +26,13 @@ use crate::upstream::{News, Topic};
 pub(super) async fn open(gateway: &Gateway, server: Option<&str>, request: Request) -> Response {
     let (head, _) = request.into_parts();
     let presented = identity::Request::of(&head.method, &head.uri, &head.headers, &head.extensions);
-    let agent = match caller::authenticate(gateway, presented).await {
-        Ok(principal) => principal.agent,
+    let principal = match caller::authenticate(gateway, presented).await {
+        Ok(principal) => principal,
         Err(refused) => return *refused,
     };
+    let identities = Arc::clone(&gateway.identities);
+    let standing = identities.standing(&presented, &principal);
+    let agent = principal.agent;
     if let Some(refused) = super::post::throttled(gateway, &agent) {
         return refused;
     }
@@ -66,13 +69,14 @@ pub(super) async fn open(gateway: &Gateway, server: Option<&str>, request: Reque
     if mine == 0 {
         return problem(ErrorCode::UnknownSession);
     }
-    let server = Arc::clone(server);
+    let (server, environment) = (Arc::clone(server), gateway.environment.clone());
     tokio::spawn(async move {
         let ended = async {
             tokio::select! {
                 _ = stream.wait_for(|present| *present != mine) => {}
                 _ = draining.wait_for(|draining| *draining) => {}
                 () = outbox.left_now() => {}
+                () = identities.lapsed(&standing, &environment) => {}
             }
         };
         tokio::select! {
