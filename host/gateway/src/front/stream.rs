@@ -12,6 +12,7 @@ use axum::extract::Request;
 use axum::response::Response;
 use countersign_mcp::capability::Capability;
 use countersign_mcp::{ErrorCode, Headers, Problem};
+use http::StatusCode;
 use tokio::sync::broadcast::error::RecvError;
 
 use super::accept::Accepts;
@@ -61,7 +62,9 @@ pub(super) async fn open(gateway: &Gateway, server: Option<&str>, request: Reque
     }
     let account = gateway.untaken.account(&agent);
     if account.is_full() {
-        return problem(ErrorCode::Overloaded);
+        let mut refused = problem(ErrorCode::Overloaded);
+        *refused.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+        return refused;
     }
     let (outbox, inbox) = delivery::channel(account);
     let mut draining = gateway.running.draining();
