@@ -15,16 +15,11 @@ use countersign_evidence::SessionId;
 use countersign_mcp::asks::{Ask, Permitted, negotiated};
 use countersign_mcp::{envelope, relay};
 use http::StatusCode;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::bodies::{Account, Room};
+use crate::bodies::Account;
+use crate::queue::{Event, Held, Queue};
 use crate::session::{Pending, Session};
-
-/// Events that may wait for a slow client; the last answer has a place of its
-/// own.
-const MOST_EVENTS: usize = 255;
-/// And their bytes, which are those of the largest event too.
-pub(crate) const MOST_BYTES: usize = 2_097_152;
 
 /// The last answer to a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,68 +41,6 @@ impl Reply {
             body: body.into(),
             retry_after_ms: None,
         }
-    }
-}
-
-/// A message before the last one.
-#[derive(Debug)]
-pub(crate) struct Event {
-    pub(crate) body: Bytes,
-    pub(crate) held: Held,
-}
-
-/// What a message that its client has not taken yet takes of the bytes that may
-/// wait, of one request and of one agent.
-#[derive(Debug)]
-pub(crate) struct Held {
-    _request: Option<OwnedSemaphorePermit>,
-    _agent: Room,
-}
-
-/// Bytes on their way to a client, which hold their room until they are written.
-struct Kept {
-    bytes: Vec<u8>,
-    _held: Held,
-}
-
-impl AsRef<[u8]> for Kept {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes
-    }
-}
-
-impl Held {
-    /// What is to be written in place of the message that took this.
-    pub(crate) fn keep(self, bytes: Vec<u8>) -> Bytes {
-        Bytes::from_owner(Kept { bytes, _held: self })
-    }
-}
-
-/// Where events wait for their client.
-#[derive(Clone, Debug)]
-struct Queue {
-    events: mpsc::Sender<Event>,
-    /// The bytes that may wait still.
-    left: Arc<Semaphore>,
-    account: Account,
-}
-
-impl Queue {
-    /// Puts an event there; false where there is no room for it, and it is lost.
-    fn put(&self, body: impl Into<Bytes>) -> bool {
-        let body = body.into();
-        let held = || {
-            let bytes = u32::try_from(body.len()).ok()?;
-            let request = Arc::clone(&self.left).try_acquire_many_owned(bytes).ok()?;
-            Some(Held {
-                _request: Some(request),
-                _agent: self.account.take(body.len())?,
-            })
-        };
-        let Some(held) = held() else {
-            return false;
-        };
-        self.events.try_send(Event { body, held }).is_ok()
     }
 }
 
@@ -142,12 +75,7 @@ impl Drop for Leaving {
 /// The two ends of one request's delivery, to whom it is counted for.
 #[must_use]
 pub(crate) fn channel(account: Account) -> (Outbox, Inbox) {
-    let (events, received) = mpsc::channel(MOST_EVENTS);
-    let events = Queue {
-        events,
-        left: Arc::new(Semaphore::new(MOST_BYTES)),
-        account,
-    };
+    let (events, received) = Queue::new(account);
     let (last, answered) = oneshot::channel();
     let (leaving, left) = watch::channel(false);
     (
@@ -191,7 +119,7 @@ impl Outbox {
 
     /// Sends no more events, whoever has a line.
     pub(crate) fn hush(&self) {
-        self.events.left.close();
+        self.events.close();
     }
 
     /// Gives the last answer; nobody may be there to take it. What the request
@@ -199,10 +127,7 @@ impl Outbox {
     /// the same id, and the place, at once.
     pub(crate) fn finish<Given>(self, reply: Reply, given: Given) {
         drop(given);
-        let held = Held {
-            _request: None,
-            _agent: self.events.account.add(reply.body.len()),
-        };
+        let held = self.events.answer(reply.body.len());
         let _ = self.last.send((reply, held));
     }
 }
@@ -365,6 +290,7 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::queue::{MOST_BYTES, MOST_EVENTS};
 
     /// Remembers whether the answer was there already when it was given up.
     struct Given<'a>(&'a mut Inbox, &'a mut Option<bool>);
@@ -413,23 +339,6 @@ mod tests {
             let (last, _) = inbox.last.try_recv().unwrap();
             assert_eq!(last.body.len(), 9 * MIB);
         }
-    }
-
-    #[test]
-    fn an_event_gives_its_room_back_once_it_is_written_and_one_of_another_size_takes_it() {
-        let (outbox, mut inbox) = channel(account());
-        let event = || Bytes::from(vec![b'a'; MOST_BYTES]);
-        outbox.tell(event());
-        let first = inbox.events.try_recv().unwrap();
-        let written = first.held.keep(first.body.to_vec());
-        outbox.tell(event());
-        assert!(inbox.events.try_recv().is_err(), "not written yet");
-        drop(written);
-        outbox.tell(event());
-        assert!(inbox.events.try_recv().is_ok());
-        outbox.hush();
-        outbox.tell(Bytes::from_static(b"a"));
-        assert!(inbox.events.try_recv().is_err(), "nothing more");
     }
 
     #[test]

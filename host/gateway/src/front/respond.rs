@@ -18,7 +18,8 @@ use tokio::time::{Interval, MissedTickBehavior};
 use super::UNSTATED;
 use super::accept::Accepts;
 use crate::bodies::Account;
-use crate::delivery::{Event, Held, Inbox, Reply};
+use crate::delivery::{Inbox, Reply};
+use crate::queue::{Event, Held};
 
 /// An answer that takes longer is streamed, so that the client sees headers.
 const PATIENCE: Duration = Duration::from_millis(500);

@@ -13,7 +13,7 @@ use countersign_evidence::Agent;
 use countersign_mcp::relay;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
 
-use crate::delivery::MOST_BYTES;
+use crate::queue::MOST_BYTES;
 
 /// News that may wait for a slow stream; more are lost to it.
 const MOST_WAITING: usize = 256;
