@@ -1,7 +1,10 @@
 //! What all bodies together may take of memory, and a share of it for each agent.
 //!
 //! A body is counted as it arrives, and for as long as anybody holds its bytes:
-//! calls that wait for a slow server keep theirs.
+//! calls that wait for a slow server keep theirs. What goes out is counted apart,
+//! until its client has taken it ([`Account`]). An answer is never turned away, as
+//! what it tells of has happened; whoever leaves too many of them where they are
+//! asks for nothing more.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -35,6 +38,13 @@ pub(crate) struct Room {
     bytes: usize,
 }
 
+/// Where what goes out to one agent is counted.
+#[derive(Clone, Debug)]
+pub(crate) struct Account {
+    bodies: Arc<Bodies>,
+    agent: Agent,
+}
+
 /// A body with its room.
 struct Kept {
     bytes: Bytes,
@@ -60,6 +70,14 @@ impl Bodies {
         }
     }
 
+    /// Where what goes out to an agent is counted.
+    pub(crate) fn account(self: &Arc<Self>, agent: &Agent) -> Account {
+        Account {
+            bodies: Arc::clone(self),
+            agent: agent.clone(),
+        }
+    }
+
     fn held(&self) -> MutexGuard<'_, Held> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -81,9 +99,40 @@ impl Room {
         true
     }
 
+    /// Takes so many bytes more, whether there are so many or not.
+    pub(crate) fn add(&mut self, bytes: usize) {
+        let mut held = self.bodies.held();
+        held.all = held.all.saturating_add(bytes);
+        let own = held.agents.entry(self.agent.clone()).or_default();
+        *own = own.saturating_add(bytes);
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
     /// The bytes, which hold their room until the last of them is gone.
     pub(crate) fn keep(self, bytes: Bytes) -> Bytes {
         Bytes::from_owner(Kept { bytes, _room: self })
+    }
+}
+
+impl Account {
+    /// Room for so many bytes; none where there is not so much left.
+    pub(crate) fn take(&self, bytes: usize) -> Option<Room> {
+        let mut room = self.bodies.room(&self.agent);
+        room.take(bytes).then_some(room)
+    }
+
+    /// Room for so many bytes, whether it is left or not.
+    pub(crate) fn add(&self, bytes: usize) -> Room {
+        let mut room = self.bodies.room(&self.agent);
+        room.add(bytes);
+        room
+    }
+
+    /// Whether nothing is left.
+    pub(crate) fn is_full(&self) -> bool {
+        let held = self.bodies.held();
+        let own = held.agents.get(&self.agent).copied().unwrap_or_default();
+        held.all >= self.bodies.most || own >= self.bodies.share
     }
 }
 
@@ -122,6 +171,22 @@ mod tests {
         drop(rooms);
         let held = bodies.held();
         assert_eq!((held.all, held.agents.len()), (0, 0));
+    }
+
+    #[test]
+    fn what_goes_out_is_counted_over_the_share_and_then_nothing_more_is_asked_for() {
+        const MIB: usize = 1 << 20;
+        let bodies = Bodies::new(40 * MIB);
+        let (a, b) = (bodies.account(&agent("a")), bodies.account(&agent("b")));
+        let first = a.add(9 * MIB);
+        assert!(!a.is_full() && a.take(2 * MIB).is_none());
+        let second = a.add(9 * MIB);
+        assert!(a.is_full() && !b.is_full());
+        let third = a.add(22 * MIB);
+        assert!(b.is_full(), "there is no more");
+        drop((first, second, third));
+        assert!(!a.is_full() && !b.is_full());
+        assert!(bodies.held().agents.is_empty());
     }
 
     #[test]

@@ -5,8 +5,11 @@
 //! the [`Inbox`]. A client that goes away drops its inbox; the call runs on,
 //! settles, and leaves its entry all the same.
 
+use std::future::Future as _;
 use std::sync::Arc;
+use std::task::Poll;
 
+use bytes::Bytes;
 use countersign_canon::document::Item;
 use countersign_evidence::SessionId;
 use countersign_mcp::asks::{Ask, Permitted, negotiated};
@@ -14,11 +17,9 @@ use countersign_mcp::{envelope, relay};
 use http::StatusCode;
 use tokio::sync::{mpsc, oneshot, watch};
 
+use crate::bodies::Account;
+use crate::queue::{Event, Held, Queue};
 use crate::session::{Pending, Session};
-
-/// Events that may wait for a slow client; the last answer has a place of its
-/// own.
-const MOST_EVENTS: usize = 255;
 
 /// The last answer to a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +27,7 @@ pub(crate) struct Reply {
     /// The HTTP status, where the answer is not streamed.
     pub(crate) status: StatusCode,
     /// One JSON-RPC message.
-    pub(crate) body: Vec<u8>,
+    pub(crate) body: Bytes,
     /// Milliseconds after which trying again makes sense, for `Retry-After`.
     pub(crate) retry_after_ms: Option<u32>,
 }
@@ -34,10 +35,10 @@ pub(crate) struct Reply {
 impl Reply {
     /// An answer that travels as HTTP 200.
     #[must_use]
-    pub(crate) fn ok(body: Vec<u8>) -> Self {
+    pub(crate) fn ok(body: impl Into<Bytes>) -> Self {
         Self {
             status: StatusCode::OK,
-            body,
+            body: body.into(),
             retry_after_ms: None,
         }
     }
@@ -46,8 +47,8 @@ impl Reply {
 /// The end that is written to.
 #[derive(Debug)]
 pub(crate) struct Outbox {
-    events: mpsc::Sender<Vec<u8>>,
-    last: oneshot::Sender<Reply>,
+    events: Queue,
+    last: oneshot::Sender<(Reply, Held)>,
     left: watch::Receiver<bool>,
 }
 
@@ -55,9 +56,9 @@ pub(crate) struct Outbox {
 #[derive(Debug)]
 pub(crate) struct Inbox {
     /// Messages before the last one.
-    pub(crate) events: mpsc::Receiver<Vec<u8>>,
+    pub(crate) events: mpsc::Receiver<Event>,
     /// The last one.
-    pub(crate) last: oneshot::Receiver<Reply>,
+    pub(crate) last: oneshot::Receiver<(Reply, Held)>,
     _leaving: Leaving,
 }
 
@@ -71,10 +72,10 @@ impl Drop for Leaving {
     }
 }
 
-/// The two ends of one request's delivery.
+/// The two ends of one request's delivery, to whom it is counted for.
 #[must_use]
-pub(crate) fn channel() -> (Outbox, Inbox) {
-    let (events, received) = mpsc::channel(MOST_EVENTS);
+pub(crate) fn channel(account: Account) -> (Outbox, Inbox) {
+    let (events, received) = Queue::new(account);
     let (last, answered) = oneshot::channel();
     let (leaving, left) = watch::channel(false);
     (
@@ -111,17 +112,23 @@ impl Outbox {
         self.left().requested().await;
     }
 
-    /// Sends an event, waiting for a slow client; false once it is gone.
-    pub(crate) async fn event(&self, event: Vec<u8>) -> bool {
-        self.events.send(event).await.is_ok()
+    /// Sends an event; a client that reads too slowly misses it.
+    pub(crate) fn tell(&self, event: Bytes) {
+        self.events.put(event);
+    }
+
+    /// Sends no more events, whoever has a line.
+    pub(crate) fn hush(&self) {
+        self.events.close();
     }
 
     /// Gives the last answer; nobody may be there to take it. What the request
     /// holds is given up first, so that a client that has its answer may use
     /// the same id, and the place, at once.
-    pub(crate) fn finish<Held>(self, reply: Reply, held: Held) {
-        drop(held);
-        let _ = self.last.send(reply);
+    pub(crate) fn finish<Given>(self, reply: Reply, given: Given) {
+        drop(given);
+        let held = self.events.answer(reply.body.len());
+        let _ = self.last.send((reply, held));
     }
 }
 
@@ -137,7 +144,7 @@ impl Cancel {
         Self(vec![told])
     }
 
-    /// Either of the two.
+    /// Either of them.
     #[must_use]
     pub(crate) fn or(mut self, other: Self) -> Self {
         self.0.extend(other.0);
@@ -147,18 +154,26 @@ impl Cancel {
     /// Resolves once the caller has cancelled; never where it cannot any more.
     pub(crate) async fn requested(&self) {
         let mut telling = self.0.clone();
-        let mut told = telling.iter_mut().map(|told| {
-            Box::pin(async move {
-                if told.wait_for(|told| *told).await.is_err() {
-                    std::future::pending::<()>().await;
-                }
-            })
-        });
-        match (told.next(), told.next()) {
-            (Some(one), Some(two)) => tokio::select! { () = one => {}, () = two => {} },
-            (Some(one), None) => one.await,
-            (None, _) => std::future::pending().await,
-        }
+        let mut told: Vec<_> = telling
+            .iter_mut()
+            .map(|told| Box::pin(said(told)))
+            .collect();
+        std::future::poll_fn(|cx| {
+            let mut any = told.iter_mut().map(|told| told.as_mut().poll(cx));
+            if any.any(|told| told.is_ready()) {
+                Poll::Ready(())
+            } else {
+                Poll::Pending
+            }
+        })
+        .await;
+    }
+}
+
+/// Resolves once the caller has cancelled; never where nobody can tell any more.
+async fn said(told: &mut watch::Receiver<bool>) {
+    if told.wait_for(|told| *told).await.is_err() {
+        std::future::pending::<()>().await;
     }
 }
 
@@ -166,7 +181,7 @@ impl Cancel {
 /// client. A client that reads too slowly misses some.
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
-    events: mpsc::Sender<Vec<u8>>,
+    events: Queue,
     /// The client's progress token, in JSON.
     progress: Option<Arc<[u8]>>,
     messages: bool,
@@ -229,7 +244,7 @@ impl Line {
     /// Sends progress; `others` are its members without the token.
     pub(crate) fn progress(&self, others: &[(String, Vec<u8>)]) {
         if let Some(token) = &self.progress {
-            let _ = self.events.try_send(envelope::progress(token, others));
+            self.events.put(envelope::progress(token, others));
         }
     }
 
@@ -237,7 +252,7 @@ impl Line {
     pub(crate) fn message(&self, params: Option<Item<'_>>) -> bool {
         if self.messages {
             let note = relay::notification("notifications/message", params, None);
-            let _ = self.events.try_send(note);
+            self.events.put(note);
         }
         self.messages
     }
@@ -247,7 +262,7 @@ impl Line {
     pub(crate) fn subscribed(&self, method: &str, params: Option<Item<'_>>, ours: u64) -> bool {
         if let Some(id) = &self.subscription {
             let note = relay::notification(method, params, Some((ours, id)));
-            let _ = self.events.try_send(note);
+            self.events.put(note);
         }
         self.subscription.is_some()
     }
@@ -261,54 +276,89 @@ impl Line {
         }
         let pending = session.ask()?;
         let request = relay::request(pending.id(), ask.method(), params);
-        self.events.try_send(request).ok()?;
-        Some(pending)
+        self.events.put(request).then_some(pending)
     }
 
     /// Tells the client that an answer is not waited for any more.
     pub(crate) fn withdraw(&self, id: u64) {
         let params = format!("{{\"requestId\":{id}}}");
         let note = envelope::message(None, "notifications/cancelled", Some(params.as_bytes()));
-        let _ = self.events.try_send(note);
+        self.events.put(note);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::queue::{MOST_BYTES, MOST_EVENTS};
 
     /// Remembers whether the answer was there already when it was given up.
-    struct Held<'a>(&'a mut Inbox, &'a mut Option<bool>);
+    struct Given<'a>(&'a mut Inbox, &'a mut Option<bool>);
 
-    impl Drop for Held<'_> {
+    impl Drop for Given<'_> {
         fn drop(&mut self) {
             *self.1 = Some(self.0.last.try_recv().is_ok());
         }
     }
 
+    fn account() -> Account {
+        crate::bodies::Bodies::new(1 << 28).account(&crate::sample::agent("a"))
+    }
+
     #[test]
     fn what_a_request_holds_is_free_before_its_client_has_the_answer() {
-        let (outbox, mut inbox) = channel();
+        let (outbox, mut inbox) = channel(account());
         let mut answered = None;
-        outbox.finish(Reply::ok(Vec::new()), Held(&mut inbox, &mut answered));
+        outbox.finish(Reply::ok(Vec::new()), Given(&mut inbox, &mut answered));
         assert_eq!(answered, Some(false));
         assert!(inbox.last.try_recv().is_ok());
     }
 
     #[test]
-    fn what_a_slow_client_misses_is_progress_and_never_the_answer() {
-        let (outbox, mut inbox) = channel();
-        let line = outbox.line().with_progress(Some(b"1"));
-        for _ in 0..2 * MOST_EVENTS {
-            line.progress(&[]);
+    fn what_a_slow_client_misses_is_events_and_never_the_answer() {
+        const MIB: usize = 1 << 20;
+        // How many of which size are sent, and how many wait.
+        for (size, wait) in [
+            (0, MOST_EVENTS),
+            (10_000, 209),
+            (MIB, 2),
+            (2 * MIB, 1),
+            (2 * MIB + 1, 0),
+            (9 * MIB, 0),
+        ] {
+            let (outbox, mut inbox) = channel(account());
+            for _ in 0..2 * MOST_EVENTS {
+                outbox.tell(vec![b'a'; size].into());
+            }
+            outbox.finish(Reply::ok(vec![b'b'; 9 * MIB]), ());
+            let mut waiting = Vec::new();
+            while let Ok(event) = inbox.events.try_recv() {
+                waiting.push(event);
+            }
+            assert_eq!(waiting.len(), wait, "of {size} bytes");
+            let (last, _) = inbox.last.try_recv().unwrap();
+            assert_eq!(last.body.len(), 9 * MIB);
         }
-        outbox.finish(Reply::ok(b"last".to_vec()), ());
-        let mut waiting = 0;
-        while inbox.events.try_recv().is_ok() {
-            waiting += 1;
+    }
+
+    #[test]
+    fn what_all_requests_of_an_agent_hold_is_bounded_and_its_answers_are_counted() {
+        let bodies = crate::bodies::Bodies::new(40 << 20);
+        let account = bodies.account(&crate::sample::agent("a"));
+        let requests: Vec<_> = (0..16).map(|_| channel(account.clone())).collect();
+        for (outbox, _) in &requests {
+            outbox.tell(vec![b'a'; MOST_BYTES].into());
         }
-        assert_eq!(waiting, MOST_EVENTS);
-        assert_eq!(inbox.last.try_recv().unwrap().body, b"last");
+        let waiting = |(_, inbox): &(Outbox, Inbox)| inbox.events.len();
+        assert_eq!(requests.iter().map(waiting).sum::<usize>(), 5);
+        let mut inboxes = Vec::new();
+        for (outbox, inbox) in requests {
+            outbox.finish(Reply::ok(vec![b'b'; 1 << 20]), ());
+            inboxes.push(inbox);
+        }
+        assert!(account.is_full());
+        drop(inboxes);
+        assert!(!account.is_full() && account.take(10 << 20).is_some());
     }
 
     #[tokio::test]

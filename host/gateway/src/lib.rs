@@ -32,6 +32,7 @@ mod limits;
 pub mod operator;
 mod pipeline;
 mod profiles;
+mod queue;
 mod reload;
 pub mod rotation;
 #[cfg(test)]

@@ -180,6 +180,7 @@ mod tests {
             connections_per_peer: 1,
             head_timeout: Duration::ZERO,
             body_timeout: Duration::ZERO,
+            write_timeout: Duration::ZERO,
             drain: Duration::ZERO,
         }))
     }

@@ -20,6 +20,7 @@ use crate::bodies::Bodies;
 use crate::catalog::approved::Approved;
 use crate::catalog::{Catalog, Listing, Looked, Need};
 use crate::config::{self, Enforcement, OnDisconnect, Required};
+use crate::delivery::Cancel;
 use crate::environment::Environment;
 use crate::front::tasks::Observed;
 use crate::identity::Identities;
@@ -56,6 +57,8 @@ pub(crate) struct Gateway {
     pub(crate) limits: Arc<Limits>,
     pub(crate) required: Required,
     pub(crate) bodies: Arc<Bodies>,
+    /// What goes out and was not taken yet.
+    pub(crate) untaken: Arc<Bodies>,
     pub(crate) body_timeout: std::time::Duration,
     pub(crate) servers: BTreeMap<ServerName, Arc<Server>>,
     pub(crate) suppressed: Suppressed,
@@ -302,12 +305,17 @@ impl Gateway {
     }
 
     /// The tools of a server, discovered where that is due. A list that has
-    /// changed leaves its entry before anything rests on it.
+    /// changed leaves its entry before anything rests on it; one that changes
+    /// all the time is counted.
+    ///
+    /// # Errors
+    /// As [`Catalog::look`].
     pub(crate) async fn tools(
         &self,
         server: &Server,
         agent: &Agent,
         need: Need<'_>,
+        cancel: &Cancel,
     ) -> Result<Arc<Listing>, Unready> {
         let now = self.environment.monotonic();
         let Looked {
@@ -316,10 +324,14 @@ impl Gateway {
             renewed,
         } = server
             .catalog
-            .look(&server.upstream, agent, need, now)
+            .look(&server.upstream, agent, need, now, cancel)
             .await?;
-        if changed {
+        let found = self.environment.monotonic();
+        if changed && server.catalog.changes.found(listing.digest, found) {
             self.record_discovery(server, &listing).await;
+        } else if changed {
+            self.suppressed
+                .count_discovery(&server.name, self.environment.now());
         }
         // Where somebody approves, what is shown stays what is approved.
         if renewed && !self.decisions.current().approved.governs() {
@@ -361,16 +373,21 @@ impl Gateway {
         }
     }
 
-    /// Asks every server that is in use and due, or that says that its list has
-    /// changed, for its tools.
-    pub(crate) async fn poll_catalogs(&self) {
+    /// Asks a server that is in use for its tools, where that is due or it says
+    /// that its list has changed.
+    pub(crate) async fn poll_catalog(&self, server: &Server) {
         let now = self.environment.monotonic();
-        for server in self.servers.values() {
-            let due = server.catalog.is_due(now) || server.upstream.tools_may_have_changed();
-            if let (true, Some(agent)) = (due, server.catalog.asked()) {
-                // A server that is away is found out by whoever calls it.
-                let _ = self.tools(server, &agent, Need::Poll).await;
-            }
+        let due = server.catalog.is_due(now) || server.upstream.tools_may_have_changed();
+        if let (true, Some(agent)) = (due, server.catalog.asked()) {
+            // A server that is away is found out by whoever calls it.
+            let _ = self
+                .tools(server, &agent, Need::Poll, &Cancel::default())
+                .await;
+        }
+        if let Some(listing) = server.catalog.current()
+            && server.catalog.changes.owes(listing.digest, now)
+        {
+            self.record_discovery(server, &listing).await;
         }
     }
 }

@@ -3,10 +3,11 @@
 //! Discovered at first use, again where the upstream says that its list has
 //! changed or was greeted anew, where a call names a tool that is not on it,
 //! and on a poll. A list that could not be read whole replaces nothing.
-//! `discover` asks the upstream, [`approved`] is what the list is held against,
-//! [`office`] serves the operator who approves.
+//! `discover` asks the upstream, `changes` says which changes leave an entry,
+//! [`approved`] is what the list is held against, [`office`] serves the operator who approves.
 
 pub(crate) mod approved;
+mod changes;
 mod discover;
 pub mod office;
 
@@ -19,7 +20,9 @@ use countersign_catalog::{Descriptor, Offer};
 use countersign_evidence::Agent;
 use countersign_mcp::tools::Tool;
 
-use crate::upstream::{Unready, Upstream};
+use crate::delivery::Cancel;
+use crate::upstream::{Reason, Slot, Unready, Upstream};
+use changes::Changes;
 use discover::discover;
 
 /// `tools/list` asks again after this long.
@@ -37,7 +40,36 @@ pub(crate) struct Catalog {
     current: RwLock<Option<Arc<Listing>>>,
     /// Who asked last: in whose session a poll asks.
     asked: RwLock<Option<Agent>>,
-    discovering: tokio::sync::Mutex<()>,
+    discovering: Slot<()>,
+    pub(crate) changes: Changes,
+}
+
+/// That the upstream said that its list has changed; said again where nobody has
+/// looked since.
+struct Heard<'u> {
+    upstream: &'u Upstream,
+    unseen: bool,
+}
+
+impl<'u> Heard<'u> {
+    fn take(upstream: &'u Upstream) -> Self {
+        Self {
+            upstream,
+            unseen: upstream.take_tools_changed(),
+        }
+    }
+
+    fn seen(mut self) {
+        self.unseen = false;
+    }
+}
+
+impl Drop for Heard<'_> {
+    fn drop(&mut self) {
+        if self.unseen {
+            self.upstream.tools_have_changed();
+        }
+    }
 }
 
 /// A list that was read whole.
@@ -149,7 +181,8 @@ impl Catalog {
             poll,
             current: RwLock::default(),
             asked: RwLock::default(),
-            discovering: tokio::sync::Mutex::default(),
+            discovering: Slot::default(),
+            changes: Changes::default(),
         }
     }
 
@@ -167,40 +200,73 @@ impl Catalog {
             .is_some_and(|listing| !self.serves(&listing, Need::Poll, now))
     }
 
+    /// The list in force, where it serves as it is: nobody is asked for it.
+    pub(crate) fn at_hand(
+        &self,
+        upstream: &Upstream,
+        need: Need<'_>,
+        now: Duration,
+    ) -> Option<Arc<Listing>> {
+        self.current()
+            .filter(|listing| !upstream.tools_may_have_changed() && self.serves(listing, need, now))
+    }
+
     /// The list in force; discovered now where `need` asks for it. `now` is
-    /// monotonic.
+    /// monotonic. Whoever waits for another's discovery waits as long as one may
+    /// take, and attempts nothing where it fails.
     ///
     /// # Errors
-    /// Why the upstream could not be asked, where there is no list at all.
+    /// Why the upstream could not be asked, where there is no list at all;
+    /// [`Reason::Cancelled`] where `cancel` says so before there is one.
     pub(crate) async fn look(
         &self,
         upstream: &Upstream,
         agent: &Agent,
         need: Need<'_>,
         now: Duration,
+        cancel: &Cancel,
     ) -> Result<Looked, Unready> {
         let known = self.asked();
         if !matches!(need, Need::Poll) && known.as_ref() != Some(agent) {
             *self.asked.write().unwrap_or_else(PoisonError::into_inner) = Some(agent.clone());
         }
-        let stale = upstream.take_tools_changed();
-        if let Some(listing) = self
-            .current()
-            .filter(|listing| !stale && self.serves(listing, need, now))
-        {
+        if let Some(listing) = self.at_hand(upstream, need, now) {
             return Ok(Looked::known(listing));
         }
-        let _one = self.discovering.lock().await;
+        // On the heap: it is rare, and would be part of every call otherwise.
+        let renewed = Box::pin(self.renew(upstream, agent, need, now));
+        tokio::select! {
+            biased;
+            () = cancel.requested() => Err(Reason::Cancelled.into()),
+            looked = renewed => looked,
+        }
+    }
+
+    async fn renew(
+        &self,
+        upstream: &Upstream,
+        agent: &Agent,
+        need: Need<'_>,
+        now: Duration,
+    ) -> Result<Looked, Unready> {
+        let heard = Heard::take(upstream);
+        let within = upstream.list_timeout();
+        let turn = tokio::time::timeout(within, self.discovering.turn()).await;
         // Another may have discovered while this one waited.
         let before = self.current();
         if let Some(listing) = &before
-            && !stale
+            && !heard.unseen
             && self.serves(listing, need, now)
         {
             return Ok(Looked::known(Arc::clone(listing)));
         }
-        match discover(upstream, agent).await {
+        let found = match &turn {
+            Ok(turn) => turn.attempt_more(within, discover(upstream, agent)).await,
+            Err(_) => Err(Unready::from(Reason::Timeout).of_another()),
+        };
+        match found {
             Ok(tools) => {
+                heard.seen();
                 let listing = Arc::new(Listing::new(&self.place.0, self.place.1, tools, now));
                 let differs = before.map(|before| before.digest != listing.digest);
                 *self.current.write().unwrap_or_else(PoisonError::into_inner) =
@@ -212,10 +278,6 @@ impl Catalog {
                 })
             }
             Err(unready) => {
-                if stale {
-                    // What was heard is still to be looked at.
-                    upstream.tools_have_changed();
-                }
                 let listing = before.ok_or(unready)?;
                 tracing::warn!(
                     reason = unready.reason.as_str(),
@@ -224,6 +286,11 @@ impl Catalog {
                 Ok(Looked::known(listing))
             }
         }
+    }
+
+    /// The checkpoint of the list that was discovered last.
+    pub(crate) fn digest(&self) -> Option<Digest> {
+        self.current().map(|listing| listing.digest)
     }
 
     fn serves(&self, listing: &Listing, need: Need<'_>, now: Duration) -> bool {
@@ -235,7 +302,8 @@ impl Catalog {
         }
     }
 
-    fn current(&self) -> Option<Arc<Listing>> {
+    /// The list that was discovered last.
+    pub(crate) fn current(&self) -> Option<Arc<Listing>> {
         self.current
             .read()
             .unwrap_or_else(PoisonError::into_inner)

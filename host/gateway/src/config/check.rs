@@ -243,6 +243,7 @@ fn limits(given: &file::Limits) -> Checked<Limits> {
         task_timeout: ms(given.task_timeout_ms, 86_400_000),
         head_timeout: ms(given.head_timeout_ms, 15_000),
         body_timeout: ms(given.body_timeout_ms, 30_000),
+        write_timeout: ms(given.write_timeout_ms, 30_000),
         drain: ms(given.drain_ms, 30_000),
     })
 }

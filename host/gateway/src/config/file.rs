@@ -394,6 +394,8 @@ pub(super) struct Limits {
     pub(super) head_timeout_ms: Option<u64>,
     /// How long a body may take to arrive.
     pub(super) body_timeout_ms: Option<u64>,
+    /// How long a client may take nothing of what is written to it.
+    pub(super) write_timeout_ms: Option<u64>,
     /// How long calls in flight may take to end at shutdown.
     pub(super) drain_ms: Option<u64>,
 }

@@ -340,6 +340,8 @@ pub struct Limits {
     pub head_timeout: Duration,
     /// How long a body may take to arrive.
     pub body_timeout: Duration,
+    /// How long a client may take nothing of what is written to it.
+    pub write_timeout: Duration,
     /// How long calls in flight may take to end at shutdown.
     pub drain: Duration,
 }

@@ -30,7 +30,7 @@ pub(super) async fn answer(
     request: &Request,
 ) -> Response {
     match fetch(gateway, &arrival, revision, request).await {
-        Ok(reply) => respond::reply(reply),
+        Ok(reply) => respond::counted(&gateway.untaken.account(&arrival.agent), reply),
         Err(problem) => {
             let refused = unread_because(gateway, &arrival, *problem).await;
             respond::reply(refused.reply(Some(&request.id)))

@@ -16,6 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 
+use super::taken::Taken;
 use crate::config;
 use crate::counts::release;
 use crate::identity::Peer;
@@ -36,6 +37,7 @@ pub(crate) struct Bounds {
     connections: usize,
     per_peer: usize,
     head: Duration,
+    write: Duration,
 }
 
 impl Bounds {
@@ -44,6 +46,7 @@ impl Bounds {
             connections: limits.connections,
             per_peer: limits.connections_per_peer,
             head: limits.head_timeout,
+            write: limits.write_timeout,
         }
     }
 }
@@ -181,7 +184,7 @@ async fn connection<S>(
         .header_read_timeout(bounds.head)
         .max_buf_size(MOST_HEAD)
         .max_headers(MOST_HEADERS)
-        .serve_connection(TokioIo::new(stream), service);
+        .serve_connection(TokioIo::new(Taken::new(stream, bounds.write)), service);
     let mut connection = std::pin::pin!(connection);
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,

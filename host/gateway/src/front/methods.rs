@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::response::Response;
+use bytes::Bytes;
 use countersign_canon::{Document, Limits, Request};
 use countersign_mcp::capability::Offer;
 use countersign_mcp::headers::SESSION_ID;
@@ -11,8 +12,9 @@ use http::HeaderValue;
 
 use super::{fetch, malformed, respond, tasks};
 use crate::catalog::Need;
-use crate::delivery::Reply;
-use crate::pipeline::{Arrival, unavailable, unread, unread_because};
+use crate::delivery::{Cancel, Reply};
+use crate::limits::Place;
+use crate::pipeline::{Arrival, overloaded, unavailable, unread, unread_because};
 use crate::session::Session;
 use crate::state::Gateway;
 use crate::upstream::IDENTITY;
@@ -22,24 +24,64 @@ const MOST_CONTEXT: usize = 16_384;
 
 /// Answers a request in a task of its own: a client that goes away takes nothing
 /// with it on which others rest, as what was heard of a list or what is to be
-/// recorded of a task.
+/// recorded of a task. The task holds the `message`, whose bytes are counted until
+/// it ends.
 pub(super) async fn answer(
     gateway: Arc<Gateway>,
     arrival: Arrival,
     revision: Revision,
     request: Request,
+    message: Bytes,
 ) -> Response {
     let Some(alive) = gateway.running.enter() else {
         let refused = unread(&gateway, &arrival, ErrorCode::ShuttingDown).await;
         return respond::reply(refused.reply(Some(&request.id)));
     };
     let answering = tokio::spawn(async move {
-        let response = answered(&gateway, arrival, revision, &request).await;
-        drop(alive);
+        let response = match places(&gateway, &arrival, &request) {
+            Ok(place) => {
+                let response = answered(&gateway, arrival, revision, &request).await;
+                drop(place);
+                response
+            }
+            Err(problem) => refused(&gateway, &arrival, *problem, &request).await,
+        };
+        drop((message, alive));
         response
     });
     let ended = answering.await;
     ended.unwrap_or_else(|_| respond::problem(&Problem::new(ErrorCode::Internal)))
+}
+
+/// The place that a request takes which has a server or the ledger asked. Those
+/// about tasks take theirs themselves.
+fn places(
+    gateway: &Gateway,
+    arrival: &Arrival,
+    request: &Request,
+) -> Result<Option<Arc<Place>>, Box<Problem>> {
+    let Arrival { server, agent, .. } = arrival;
+    let asks = match request.method.as_str() {
+        // Where only tools pass nobody is asked what is offered beside them.
+        "initialize" | "server/discover" => !server.passed.is_empty(),
+        "tools/list" | fetch::METHOD => true,
+        _ => false,
+    };
+    if !asks {
+        return Ok(None);
+    }
+    let place = gateway.limits.place(agent, &server.name, None);
+    place.map(Some).ok_or_else(|| overloaded().into())
+}
+
+async fn refused(
+    gateway: &Gateway,
+    arrival: &Arrival,
+    problem: Problem,
+    request: &Request,
+) -> Response {
+    let refused = unread_because(gateway, arrival, problem).await;
+    respond::reply(refused.reply(Some(&request.id)))
 }
 
 /// Answers it, or says truthfully that it is not supported.
@@ -63,31 +105,27 @@ async fn answered(
         }
         "tools/list" => match list(gateway, &arrival, revision, request).await {
             Ok(result) => result,
-            Err(problem) => {
-                let refused = unread_because(gateway, &arrival, *problem).await;
-                return respond::reply(refused.reply(Some(&request.id)));
-            }
+            Err(problem) => return refused(gateway, &arrival, *problem, request).await,
         },
         _ => {
-            let refused = unread(gateway, &arrival, ErrorCode::MethodNotSupported).await;
-            return respond::reply(refused.reply(Some(&request.id)));
+            let problem = Problem::new(ErrorCode::MethodNotSupported);
+            return refused(gateway, &arrival, problem, request).await;
         }
     };
-    respond::reply(Reply::ok(envelope::result(&request.id, &result)))
+    let reply = Reply::ok(envelope::result(&request.id, &result));
+    respond::counted(&gateway.untaken.account(&arrival.agent), reply)
 }
 
 async fn initialize(gateway: &Gateway, arrival: Arrival, request: &Request) -> Response {
     let read = request.params.as_deref().and_then(client::initialize);
     let Some(read) = read else {
         let problem = malformed("/params", "`initialize` lacks what it must say");
-        let refused = unread_because(gateway, &arrival, problem).await;
-        return respond::reply(refused.reply(Some(&request.id)));
+        return refused(gateway, &arrival, problem, request).await;
     };
     if read.context.len() > MOST_CONTEXT {
         // It is kept as long as the session, and stands in the entry of each call.
         let problem = malformed("/params", "what it says of the client is too long");
-        let refused = unread_because(gateway, &arrival, problem).await;
-        return respond::reply(refused.reply(Some(&request.id)));
+        return refused(gateway, &arrival, problem, request).await;
     }
     let environment = &gateway.environment;
     let (Ok(id), Ok(secret)) = (environment.session_id(), environment.session_secret()) else {
@@ -96,8 +134,8 @@ async fn initialize(gateway: &Gateway, arrival: Arrival, request: &Request) -> R
     let (agent, server) = (arrival.agent.clone(), arrival.server.name.clone());
     let session = Session::new(id, agent, server, read.revision, read.context);
     if !gateway.sessions.open(&secret, session) {
-        let refused = unread(gateway, &arrival, ErrorCode::Overloaded).await;
-        return respond::reply(refused.reply(Some(&request.id)));
+        let problem = Problem::new(ErrorCode::Overloaded);
+        return refused(gateway, &arrival, problem, request).await;
     }
     let capabilities = announced(&arrival, read.revision).await;
     let result = server::initialized(read.revision, IDENTITY, &capabilities);
@@ -138,7 +176,12 @@ async fn list(
         return Err(malformed("/params/cursor", "no such cursor was given").into());
     }
     let listing = gateway
-        .tools(&arrival.server, &arrival.agent, Need::List)
+        .tools(
+            &arrival.server,
+            &arrival.agent,
+            Need::List,
+            &Cancel::default(),
+        )
         .await;
     // What is approved is shown, whether or not the server can be asked.
     let shown = gateway

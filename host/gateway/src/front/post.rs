@@ -21,7 +21,7 @@ use super::received::{Received, id_at, took};
 use super::{body, caller, respond};
 use crate::identity;
 use crate::pipeline::{Arrival, admit::admit, fault};
-use crate::pipeline::{unread, unread_because};
+use crate::pipeline::{overloaded, unread, unread_because};
 use crate::state::Gateway;
 use crate::telemetry::Stage;
 
@@ -39,6 +39,7 @@ pub(super) async fn post(
     if let Some(refused) = throttled(&gateway, &principal.agent) {
         return refused;
     }
+    let standing = gateway.identities.standing(&presented, &principal);
     let arrival = match arrive(&gateway, principal, server).await {
         Ok(arrival) => arrival,
         Err(refused) => return refused,
@@ -53,6 +54,13 @@ pub(super) async fn post(
     };
     if let Some(code) = early {
         return respond::reply(unread(&gateway, &arrival, code).await.reply(None));
+    }
+    if gateway.untaken.account(&arrival.agent).is_full() {
+        // Its clients leave too many answers where they are.
+        let refused = unread_because(&gateway, &arrival, overloaded()).await;
+        let mut reply = refused.reply(None);
+        reply.status = StatusCode::SERVICE_UNAVAILABLE;
+        return respond::reply(reply);
     }
     let room = gateway.bodies.room(&arrival.agent);
     let message = match body::read(body, room, gateway.body_timeout).await {
@@ -87,6 +95,7 @@ pub(super) async fn post(
         gateway,
         arrival,
         accepts,
+        standing,
         message,
         traceparent: header_of(&head.headers, "traceparent"),
     };

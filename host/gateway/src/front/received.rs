@@ -20,6 +20,7 @@ use countersign_mcp::{ErrorCode, HeaderFault, Headers, Problem, Revision, envelo
 use super::accept::Accepts;
 use super::{methods, relay, respond};
 use crate::delivery;
+use crate::identity::Standing;
 use crate::pipeline::{self, Arrival, Attempt, Bound, fault, interpret};
 use crate::pipeline::{unread, unread_because};
 use crate::session::Claim;
@@ -31,6 +32,8 @@ pub(super) struct Received {
     pub(super) gateway: Arc<Gateway>,
     pub(super) arrival: Arrival,
     pub(super) accepts: Accepts,
+    /// The credential with which it came.
+    pub(super) standing: Standing,
     pub(super) message: Bytes,
     /// The header, which counts where the message has none.
     pub(super) traceparent: Option<String>,
@@ -79,7 +82,13 @@ impl Received {
                     Ok(revision) => match Method::find(&request.method) {
                         Some(method) => relay::relay(self, revision, method, request).await,
                         None => {
-                            methods::answer(self.gateway, self.arrival, revision, request).await
+                            let Self {
+                                gateway,
+                                arrival,
+                                message,
+                                ..
+                            } = self;
+                            methods::answer(gateway, arrival, revision, request, message).await
                         }
                     },
                     Err(problem) => self.refuse_because(*problem, id.as_ref()).await,
@@ -143,8 +152,13 @@ impl Received {
         if !server.upstream.permitted().has(Ask::Roots) || self.arrival.session.is_none() {
             return;
         }
+        // Where there is no place the server is not told; it may ask at any time.
+        let Some(place) = self.gateway.limits.place(agent, &server.name, None) else {
+            return;
+        };
         let (server, agent) = (Arc::clone(server), agent.clone());
         tokio::spawn(async move {
+            let _place = place;
             let method = "notifications/roots/list_changed";
             server.upstream.tell(&agent, method, None).await;
         });
@@ -236,8 +250,9 @@ impl Received {
             streams: self.accepts.events,
             arrival: self.arrival,
         };
-        let (outbox, inbox) = delivery::channel();
         let gateway = self.gateway;
+        let account = gateway.untaken.account(&attempt.arrival.agent);
+        let (outbox, inbox) = delivery::channel(account);
         tokio::spawn(async move {
             pipeline::run(&gateway, attempt, outbox, claim).await;
             drop(alive);

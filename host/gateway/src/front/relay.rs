@@ -18,10 +18,12 @@ use countersign_mcp::methods::Method;
 use countersign_mcp::{
     Answer, ErrorCode, Problem, Revision, Verdict, client, code, envelope, json, relay as splice,
 };
+use tokio::sync::watch;
 
 use super::received::Received;
 use super::respond;
-use crate::delivery::{self, Outbox, Reply};
+use crate::delivery::{self, Cancel, Outbox, Reply};
+use crate::identity::Standing;
 use crate::pipeline::{Arrival, overloaded, unavailable, unread_because};
 use crate::session::Claim;
 use crate::state::Gateway;
@@ -55,6 +57,7 @@ pub(super) async fn relay(
         gateway,
         arrival,
         accepts,
+        standing,
         message,
         traceparent: _,
     } = received;
@@ -80,9 +83,9 @@ pub(super) async fn relay(
                 match gateway.limits.place(agent, &server.name, None) {
                     None => overloaded(),
                     Some(place) => {
-                        let (outbox, inbox) = delivery::channel();
+                        let (outbox, inbox) = delivery::channel(gateway.untaken.account(agent));
                         tokio::spawn(async move {
-                            let reply = relay.exchange(&gateway, &outbox).await;
+                            let reply = relay.while_held(&gateway, &outbox, &standing).await;
                             outbox.finish(reply, (relay, place));
                             drop(alive);
                         });
@@ -179,8 +182,23 @@ impl Relay {
         }
     }
 
+    /// Asks the upstream, and lets go of what stays open once its client's
+    /// credential does not hold any more.
+    async fn while_held(&self, gateway: &Gateway, outbox: &Outbox, standing: &Standing) -> Reply {
+        let (tell, told) = watch::channel(false);
+        let mut exchange = Box::pin(self.exchange(gateway, outbox, Cancel::of(told)));
+        let lapsed = gateway.identities.lapsed(standing, &gateway.environment);
+        tokio::select! {
+            reply = &mut exchange => return reply,
+            () = lapsed, if self.method.is_endless() => {}
+        }
+        outbox.hush();
+        tell.send_replace(true);
+        exchange.await
+    }
+
     /// Asks the upstream, once.
-    async fn exchange(&self, gateway: &Gateway, outbox: &Outbox) -> Reply {
+    async fn exchange(&self, gateway: &Gateway, outbox: &Outbox, lapsed: Cancel) -> Reply {
         if let Some(done) = self.subscription_of_another(gateway) {
             return done;
         }
@@ -232,6 +250,7 @@ impl Relay {
             Some(envelope::message(Some(id), method.name, params.as_deref()))
         };
         let cancel = self.claim.as_ref().map(Claim::cancel).unwrap_or_default();
+        let cancel = cancel.or(lapsed);
         let request = upstream::Request {
             method: method.name,
             name: named.as_deref(),
@@ -293,7 +312,7 @@ impl Relay {
         if said.error {
             return Reply {
                 status: code::passed_status(self.revision, said.code),
-                body: envelope::error(id, &said.bytes),
+                body: envelope::error(id, &said.bytes).into(),
                 retry_after_ms: None,
             };
         }

@@ -13,12 +13,13 @@ use bytes::Bytes;
 use countersign_mcp::{Problem, sse};
 use http::{HeaderValue, StatusCode, header};
 use hyper::body::Frame;
-use tokio::sync::oneshot;
 use tokio::time::{Interval, MissedTickBehavior};
 
 use super::UNSTATED;
 use super::accept::Accepts;
+use crate::bodies::Account;
 use crate::delivery::{Inbox, Reply};
+use crate::queue::{Event, Held};
 
 /// An answer that takes longer is streamed, so that the client sees headers.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -29,7 +30,7 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 pub(super) fn problem(problem: &Problem) -> Response {
     reply(Reply {
         status: problem.code().status(UNSTATED),
-        body: problem.response(None),
+        body: problem.response(None).into(),
         retry_after_ms: problem.retry_after_ms,
     })
 }
@@ -50,6 +51,15 @@ pub(super) fn reply(reply: Reply) -> Response {
     response
 }
 
+/// The same, counted for an agent until it is taken.
+pub(super) fn counted(account: &Account, answer: Reply) -> Response {
+    let room = account.add(answer.body.len());
+    reply(Reply {
+        body: room.keep(answer.body),
+        ..answer
+    })
+}
+
 /// Says that a message was taken and has no answer.
 pub(super) fn accepted() -> Response {
     let mut response = Response::new(Body::empty());
@@ -61,19 +71,24 @@ pub(super) fn accepted() -> Response {
 pub(super) async fn deliver(mut inbox: Inbox, accepts: Accepts) -> Response {
     if !accepts.events {
         return match inbox.last.await {
-            Ok(last) => reply(last),
+            Ok(last) => whole(last),
             Err(_) => broken(),
         };
     }
     let first = tokio::select! {
         biased;
         last = &mut inbox.last, if accepts.json => {
-            return last.map_or_else(|_| broken(), reply);
+            return last.map_or_else(|_| broken(), whole);
         }
         Some(event) = inbox.events.recv() => Some(event),
         () = tokio::time::sleep(PATIENCE) => None,
     };
     events(Events::new(inbox, first))
+}
+
+fn whole((last, held): (Reply, Held)) -> Response {
+    let body = held.keep(last.body.into());
+    reply(Reply { body, ..last })
 }
 
 /// A stream that begins at once.
@@ -100,12 +115,12 @@ fn broken() -> Response {
 /// The stream of one request: progress, heartbeats, and the last answer.
 struct Events {
     inbox: Option<Inbox>,
-    first: Option<Vec<u8>>,
+    first: Option<Event>,
     heartbeat: Interval,
 }
 
 impl Events {
-    fn new(inbox: Inbox, first: Option<Vec<u8>>) -> Self {
+    fn new(inbox: Inbox, first: Option<Event>) -> Self {
         let mut heartbeat = tokio::time::interval(HEARTBEAT);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         heartbeat.reset();
@@ -116,31 +131,35 @@ impl Events {
         }
     }
 
-    fn next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
-        let mut out = Vec::new();
+    fn next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         if let Some(first) = self.first.take() {
-            sse::event(&mut out, None, &first);
-            return Poll::Ready(Some(out));
+            return Poll::Ready(Some(framed(&first.body, first.held)));
         }
         let Some(inbox) = &mut self.inbox else {
             return Poll::Ready(None);
         };
         if let Poll::Ready(Some(event)) = inbox.events.poll_recv(cx) {
-            sse::event(&mut out, None, &event);
-            return Poll::Ready(Some(out));
+            return Poll::Ready(Some(framed(&event.body, event.held)));
         }
         if let Poll::Ready(last) = Pin::new(&mut inbox.last).poll(cx) {
             self.inbox = None;
-            let Ok(last): Result<Reply, oneshot::error::RecvError> = last else {
+            let Ok((last, held)) = last else {
                 return Poll::Ready(None);
             };
-            sse::event(&mut out, None, &last.body);
-            return Poll::Ready(Some(out));
+            return Poll::Ready(Some(framed(&last.body, held)));
         }
         ready!(self.heartbeat.poll_tick(cx));
+        let mut out = Vec::new();
         sse::comment(&mut out);
-        Poll::Ready(Some(out))
+        Poll::Ready(Some(out.into()))
     }
+}
+
+/// A message as an event, counted until it is written.
+fn framed(body: &[u8], held: Held) -> Bytes {
+    let mut out = Vec::new();
+    sse::event(&mut out, None, body);
+    held.keep(out)
 }
 
 impl hyper::body::Body for Events {
@@ -152,6 +171,6 @@ impl hyper::body::Body for Events {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         self.next(cx)
-            .map(|bytes| bytes.map(|bytes| Ok(Frame::data(Bytes::from(bytes)))))
+            .map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
     }
 }

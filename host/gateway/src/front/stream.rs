@@ -1,7 +1,8 @@
 //! A client's own stream (GET): what its server tells apart from any request.
 //!
 //! Revisions with sessions have it; a session has one at a time, and a new one
-//! takes over. It carries notifications alone: what a server asks goes with the
+//! takes over, and it ends once its client's credential does not hold any more.
+//! It carries notifications alone: what a server asks goes with the
 //! request that it asks for. Nothing is kept for a client that is not there, so
 //! there are no event ids, and a stream cannot be resumed.
 
@@ -11,6 +12,7 @@ use axum::extract::Request;
 use axum::response::Response;
 use countersign_mcp::capability::Capability;
 use countersign_mcp::{ErrorCode, Headers, Problem};
+use http::StatusCode;
 use tokio::sync::broadcast::error::RecvError;
 
 use super::accept::Accepts;
@@ -25,10 +27,13 @@ use crate::upstream::{News, Topic};
 pub(super) async fn open(gateway: &Gateway, server: Option<&str>, request: Request) -> Response {
     let (head, _) = request.into_parts();
     let presented = identity::Request::of(&head.method, &head.uri, &head.headers, &head.extensions);
-    let agent = match caller::authenticate(gateway, presented).await {
-        Ok(principal) => principal.agent,
+    let principal = match caller::authenticate(gateway, presented).await {
+        Ok(principal) => principal,
         Err(refused) => return *refused,
     };
+    let identities = Arc::clone(&gateway.identities);
+    let standing = identities.standing(&presented, &principal);
+    let agent = principal.agent;
     if let Some(refused) = super::post::throttled(gateway, &agent) {
         return refused;
     }
@@ -55,19 +60,26 @@ pub(super) async fn open(gateway: &Gateway, server: Option<&str>, request: Reque
     if headers.has_routing() || session.revision != stated {
         return problem(ErrorCode::HeaderMismatch);
     }
-    let (outbox, inbox) = delivery::channel();
+    let account = gateway.untaken.account(&agent);
+    if account.is_full() {
+        let mut refused = problem(ErrorCode::Overloaded);
+        *refused.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+        return refused;
+    }
+    let (outbox, inbox) = delivery::channel(account);
     let mut draining = gateway.running.draining();
     let (mine, mut stream) = session.take_stream();
     if mine == 0 {
         return problem(ErrorCode::UnknownSession);
     }
-    let server = Arc::clone(server);
+    let (server, environment) = (Arc::clone(server), gateway.environment.clone());
     tokio::spawn(async move {
         let ended = async {
             tokio::select! {
                 _ = stream.wait_for(|present| *present != mine) => {}
                 _ = draining.wait_for(|draining| *draining) => {}
                 () = outbox.left_now() => {}
+                () = identities.lapsed(&standing, &environment) => {}
             }
         };
         tokio::select! {
@@ -88,12 +100,12 @@ async fn pass(server: &Server, session: &Session, outbox: &Outbox) {
     loop {
         let told = match news.recv().await {
             Ok(told) => told,
-            // What a slow client missed is lost; lists can be asked for again.
+            // What is missed is lost; lists can be asked for again.
             Err(RecvError::Lagged(_)) => continue,
             Err(RecvError::Closed) => return,
         };
-        if concerns(&told, server, session) && !outbox.event(told.body.clone()).await {
-            return;
+        if concerns(&told, server, session) {
+            outbox.tell(told.body.clone());
         }
     }
 }

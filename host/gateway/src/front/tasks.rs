@@ -69,7 +69,7 @@ pub(super) async fn answer(gateway: &Gateway, arrival: Arrival, request: &Reques
         _ => one(gateway, &arrival, request).await,
     };
     match answered {
-        Ok(reply) => respond::reply(reply),
+        Ok(reply) => respond::counted(&gateway.untaken.account(&arrival.agent), reply),
         Err(problem) => {
             let refused = unread_because(gateway, &arrival, *problem).await;
             respond::reply(refused.reply(Some(&request.id)))
@@ -163,7 +163,7 @@ async fn ask(
         body: &body,
         gate: None,
         // A client's request, and on its answer nothing can be asked.
-        line: Some(delivery::channel().0.line()),
+        line: Some(delivery::channel(gateway.untaken.account(agent)).0.line()),
         endless: false,
         cancel: claim.as_ref().map(Claim::cancel).unwrap_or_default(),
     };

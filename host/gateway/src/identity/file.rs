@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::SystemTime;
 
+use countersign_canon::Digest;
 use countersign_evidence::Agent;
 use thiserror::Error;
 
-use super::tokens::{MalformedTokens, TokenFile};
+use super::tokens::{MalformedTokens, TokenFile, hash};
 
 /// The token file as it was read last.
 #[derive(Clone, Debug)]
@@ -79,8 +80,13 @@ impl Tokens {
 
     /// The agent that a token names.
     pub(super) fn find(&self, token: &str) -> Option<Agent> {
+        self.find_hashed(&hash(token))
+    }
+
+    /// The agent that a token names, by the token's hash.
+    pub(super) fn find_hashed(&self, token: &Digest) -> Option<Agent> {
         let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
-        let grant = current.file.find(token)?;
+        let grant = current.file.find_hashed(token)?;
         // The file vouches for its subjects, so there is no issuer to name.
         Some(Agent {
             method: "token".to_owned(),

@@ -3,7 +3,7 @@
 //!
 //! `credential` finds the one credential of a request, `file`, `issuers` and
 //! `proofs` say what it is worth, `metadata` and `challenge` tell a client where
-//! to get one. What a token, a proof or a certificate means is asked of
+//! to get one, `standing` whether one that was taken still holds. What a token, a proof or a certificate means is asked of
 //! `countersign_identity`; here is what needs files, a network or a clock.
 
 mod challenge;
@@ -13,6 +13,7 @@ mod issuers;
 mod keys;
 mod metadata;
 mod proofs;
+mod standing;
 mod tokens;
 
 use std::sync::Arc;
@@ -31,6 +32,7 @@ pub(crate) use credential::{Peer, Request};
 pub use file::{Tokens, TokensError};
 pub use keys::KeysError;
 pub(crate) use metadata::Resource;
+pub(crate) use standing::Standing;
 pub use tokens::{Grant, MalformedTokens, Token, TokenFile};
 
 use credential::{Credential, Scheme};
@@ -130,9 +132,7 @@ impl Identities {
         credential: &Credential<'_>,
         environment: &Environment,
     ) -> Result<Principal, Refusal> {
-        if let Some(tokens) = &self.tokens
-            && (self.issuers.is_none() || credential.token.starts_with(OF_A_FILE))
-        {
+        if let Some(tokens) = self.tokens_for(credential) {
             let bearer = credential.scheme == Scheme::Bearer;
             let agent = tokens.find(credential.token).filter(|_| bearer);
             return agent.map(Principal::bare).ok_or(Refusal::Missing);
@@ -152,6 +152,12 @@ impl Identities {
         principal.facts.authority = verified.authority;
         principal.until_s = Some(verified.until_s);
         Ok(principal)
+    }
+
+    /// The token file, where it has to know a credential.
+    fn tokens_for(&self, credential: &Credential<'_>) -> Option<&Tokens> {
+        let in_file = self.issuers.is_none() || credential.token.starts_with(OF_A_FILE);
+        self.tokens.as_ref().filter(|_| in_file)
     }
 
     fn by_certificate(

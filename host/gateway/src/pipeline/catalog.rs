@@ -1,17 +1,23 @@
 //! Whether the upstream offers the tool, and what it says of it.
 
+use std::sync::Arc;
+
 use countersign_catalog::Shape;
 use countersign_evidence as evidence;
 use countersign_mcp::mirror::{self, NoForm};
 use countersign_mcp::{ErrorCode, Problem, conformity};
 use countersign_policy::Class;
 
-use super::attempt::Attempt;
+use super::attempt::{Arrival, Attempt};
+use super::deliver::explained;
+use super::overloaded;
 use super::refuse::unavailable;
-use crate::catalog::Need;
 use crate::catalog::approved::{self, Held, Unheld};
+use crate::catalog::{Listing, Need};
 use crate::config::Required;
+use crate::limits::Place;
 use crate::state::{Basis, Gateway};
+use crate::upstream::Reason;
 
 /// A tool that the upstream offers. Made by [`offered`] alone.
 #[derive(Debug)]
@@ -20,6 +26,7 @@ pub(crate) struct Offered {
     digests: evidence::Catalog,
     class: Class,
     mirrored: Vec<(String, Option<String>)>,
+    place: Option<Arc<Place>>,
 }
 
 impl Offered {
@@ -35,6 +42,11 @@ impl Offered {
 
     pub(crate) fn class(&self) -> Class {
         self.class
+    }
+
+    /// The place in which it waited for the server's list, if it had to.
+    pub(crate) fn place(&self) -> Option<Arc<Place>> {
+        self.place.clone()
     }
 
     /// The headers that mirror arguments, for upstreams that want them.
@@ -63,7 +75,8 @@ impl From<Problem> for Box<NotOffered> {
 /// arguments against its schema.
 ///
 /// # Errors
-/// `upstream-unavailable`, `unknown-tool`, `tool-not-approved`,
+/// `upstream-unavailable`, `overloaded` where there is no place to wait in,
+/// `unknown-tool`, `tool-not-approved`,
 /// `catalog-drift`, `header-mismatch` where an argument and the header that
 /// mirrors it differ, `execution-id-required` by configuration,
 /// `arguments-invalid`.
@@ -80,10 +93,7 @@ pub(crate) async fn offered(
         .ready(&arrival.agent)
         .await
         .map_err(unavailable)?;
-    let listing = gateway
-        .tools(&arrival.server, &arrival.agent, Need::Tool(name))
-        .await
-        .map_err(unavailable)?;
+    let (listing, place) = listing(gateway, attempt).await?;
     let server = arrival.server.name.as_str();
     let held = basis
         .approved
@@ -129,5 +139,32 @@ pub(crate) async fn offered(
         digests,
         class,
         mirrored: declared,
+        place,
     })
+}
+
+/// The list of the server's tools. What is not at hand is waited for in a place,
+/// and for as long as the caller wants it.
+async fn listing(
+    gateway: &Gateway,
+    attempt: &Attempt,
+) -> Result<(Arc<Listing>, Option<Arc<Place>>), Problem> {
+    let Arrival { server, agent, .. } = &attempt.arrival;
+    let need = Need::Tool(&attempt.bound.interpreted.tool);
+    let now = gateway.environment.monotonic();
+    if let Some(listing) = server.catalog.at_hand(&server.upstream, need, now) {
+        return Ok((listing, None));
+    }
+    let place = gateway
+        .limits
+        .place(agent, &server.name, attempt.execution_id.as_ref())
+        .ok_or_else(overloaded)?;
+    let listing = gateway.tools(server, agent, need, &attempt.cancel).await;
+    match listing {
+        Ok(listing) => Ok((listing, Some(place))),
+        Err(unready) if unready.reason == Reason::Cancelled => {
+            Err(unavailable(unready).because(explained(Reason::Cancelled)))
+        }
+        Err(unready) => Err(unavailable(unready)),
+    }
 }

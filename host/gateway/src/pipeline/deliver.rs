@@ -27,7 +27,7 @@ pub(super) fn deliver(attempt: &Attempt, settling: Settling) -> Reply {
     match answer {
         Ok(answer) if answer.is_error() => Reply {
             status: called_status(attempt.revision, answer.number()),
-            body: envelope::error(&attempt.id, &answer.with_receipt(&receipt)),
+            body: envelope::error(&attempt.id, &answer.with_receipt(&receipt)).into(),
             retry_after_ms: None,
         },
         Ok(answer) => Reply::ok(envelope::result(
@@ -57,7 +57,7 @@ pub(super) fn deliver(attempt: &Attempt, settling: Settling) -> Reply {
 }
 
 /// Why, for the caller; nothing of the upstream's address or of its words.
-const fn explained(reason: Reason) -> &'static str {
+pub(super) const fn explained(reason: Reason) -> &'static str {
     match reason {
         Reason::Unreachable | Reason::Ungreeted => "the server cannot be reached",
         Reason::ReservationLost => "the reservation did not hold",

@@ -119,15 +119,20 @@ async fn once(
                 .await;
         }
     };
-    let place = gateway.limits.place(
-        &attempt.arrival.agent,
-        &attempt.arrival.server.name,
-        attempt.execution_id.as_ref(),
-    );
+    let arrival = &attempt.arrival;
+    let place = offered.place().or_else(|| {
+        let execution = attempt.execution_id.as_ref();
+        let Arrival { agent, server, .. } = arrival;
+        gateway.limits.place(agent, &server.name, execution)
+    });
     let Some(place) = place else {
         let problem = overloaded();
         return refusing.by(attempt, permit.classified(), problem).await;
     };
+    if arrival.server.catalog.digest() != offered.digests().discovered {
+        // A change that is only counted moves no epoch.
+        return Err(DecideAgain);
+    }
     let stage = clock.stage(Stage::Reserve);
     let reserved = match reserve::reserve(gateway, attempt, permit).await? {
         Outcome::Reserved(reserved) => reserved,

@@ -205,7 +205,7 @@ pub(super) fn position(position: &Position) -> LogPosition {
 pub(super) fn reply(problem: &Problem, id: Option<&Id>, revision: Revision) -> Reply {
     Reply {
         status: problem.code().status(revision),
-        body: problem.response(id),
+        body: problem.response(id).into(),
         retry_after_ms: problem.retry_after_ms,
     }
 }

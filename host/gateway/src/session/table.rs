@@ -1,29 +1,41 @@
 //! All sessions that are open, by what their clients hold.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use countersign_evidence::{Agent, ServerName};
 
 use super::Session;
 
+/// Sessions of one agent that are looked at for one without a stream, before one
+/// with a stream makes room.
+const MOST_LOOKED: usize = 64;
+
 /// All sessions that are open.
 #[derive(Debug)]
 pub(crate) struct Sessions {
     most: usize,
-    uses: AtomicU64,
-    open: Mutex<HashMap<String, Arc<Session>>>,
+    table: Mutex<Table>,
+}
+
+/// The sessions, and in which order they make room.
+#[derive(Debug, Default)]
+struct Table {
+    open: HashMap<String, Arc<Session>>,
+    /// Each agent's sessions, the one that was used longest ago first.
+    agents: HashMap<Agent, BTreeMap<u64, String>>,
+    /// The agents that have any: who has most first, and of those who have as many
+    /// the one whose session was used longest ago.
+    ranks: BTreeMap<(Reverse<usize>, u64), Agent>,
+    uses: u64,
 }
 
 impl Sessions {
     /// How many are open.
     pub(crate) fn count(&self) -> usize {
-        self.open
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .len()
+        self.table().open.len()
     }
 
     /// No sessions yet, and at most `most`.
@@ -31,9 +43,12 @@ impl Sessions {
     pub(crate) fn new(most: usize) -> Self {
         Self {
             most,
-            uses: AtomicU64::new(0),
-            open: Mutex::default(),
+            table: Mutex::default(),
         }
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Opens a session under a secret that nobody can guess. Where there are as
@@ -41,23 +56,17 @@ impl Sessions {
     /// saying so; false where none is idle. It is one of the same agent's, or else
     /// of the agent that has most: nobody ends another's by opening many.
     pub(crate) fn open(&self, secret: &str, session: Session) -> bool {
-        self.touch(&session);
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if open.len() >= self.most {
-            let Some(idle) = dispensable(&open, &session.agent) else {
+        let mut table = self.table();
+        if table.open.len() >= self.most {
+            let Some(idle) = table.dispensable(&session.agent).secret else {
                 return false;
             };
-            if let Some(ended) = open.remove(&idle) {
+            if let Some(ended) = table.remove(&idle) {
                 ended.end();
             }
         }
-        open.insert(secret.to_owned(), Arc::new(session));
+        table.insert(secret, session);
         true
-    }
-
-    fn touch(&self, session: &Session) {
-        let use_number = self.uses.fetch_add(1, Ordering::Relaxed);
-        session.used.store(use_number, Ordering::Relaxed);
     }
 
     /// The session that `secret` names, if it is this agent's with this server.
@@ -68,22 +77,16 @@ impl Sessions {
         agent: &Agent,
         server: &ServerName,
     ) -> Option<Arc<Session>> {
-        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let session = open.get(secret)?;
-        if session.agent != *agent || session.server != *server {
-            return None;
-        }
-        self.touch(session);
-        Some(Arc::clone(session))
+        self.table().find(secret, agent, server)
     }
 
     /// Ends a session; false where there is none for this agent.
     pub(crate) fn end(&self, secret: &str, agent: &Agent, server: &ServerName) -> bool {
-        if self.find(secret, agent, server).is_none() {
+        let mut table = self.table();
+        if table.find(secret, agent, server).is_none() {
             return false;
         }
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let ended = open.remove(secret);
+        let ended = table.remove(secret);
         if let Some(session) = &ended {
             session.end();
         }
@@ -94,31 +97,118 @@ impl Sessions {
     /// is subscribed to a resource: they share the upstream's session.
     #[must_use]
     pub(crate) fn others_want(&self, session: &Session, uri: &str) -> bool {
-        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.values().any(|other| {
-            other.id != session.id
-                && other.agent == session.agent
-                && other.server == session.server
-                && other.wants(uri)
+        let table = self.table();
+        table.of(&session.agent).any(|(_, other)| {
+            other.id != session.id && other.server == session.server && other.wants(uri)
         })
     }
 }
 
-/// The idle session that makes room for another one of `agent`: where there is a
-/// choice, one without a stream, and the one that was used longest ago.
-fn dispensable(open: &HashMap<String, Arc<Session>>, agent: &Agent) -> Option<String> {
-    let mut counts: HashMap<&Agent, usize> = HashMap::new();
-    for session in open.values() {
-        *counts.entry(&session.agent).or_default() += 1;
+/// What makes room.
+#[derive(Debug, Default)]
+struct Dispensable {
+    /// None where nothing is idle.
+    secret: Option<String>,
+    /// How many sessions were looked at.
+    looked: usize,
+}
+
+impl Table {
+    fn insert(&mut self, secret: &str, session: Session) {
+        let agent = session.agent.clone();
+        self.open.insert(secret.to_owned(), Arc::new(session));
+        self.order(&agent, |table, own| table.put(own, secret));
     }
-    let idle = open.iter().filter(|(_, session)| session.is_idle());
-    let first = idle.min_by_key(|(_, session)| {
-        let count = counts.get(&session.agent).copied().unwrap_or_default();
+
+    fn remove(&mut self, secret: &str) -> Option<Arc<Session>> {
+        let session = self.open.remove(secret)?;
         let used = session.used.load(Ordering::Relaxed);
-        let foreign = session.agent != *agent;
-        (foreign, Reverse(count), session.is_listening(), used)
-    });
-    first.map(|(secret, _)| secret.clone())
+        self.order(&session.agent, |_, own| {
+            own.remove(&used);
+        });
+        Some(session)
+    }
+
+    fn find(&mut self, secret: &str, agent: &Agent, server: &ServerName) -> Option<Arc<Session>> {
+        let session = self.open.get(secret)?;
+        if session.agent != *agent || session.server != *server {
+            return None;
+        }
+        let session = Arc::clone(session);
+        let used = session.used.load(Ordering::Relaxed);
+        self.order(agent, |table, own| {
+            own.remove(&used);
+            table.put(own, secret);
+        });
+        Some(session)
+    }
+
+    /// Puts a session behind all others of its agent: it is used now.
+    fn put(&mut self, own: &mut BTreeMap<u64, String>, secret: &str) {
+        self.uses += 1;
+        if let Some(session) = self.open.get(secret) {
+            session.used.store(self.uses, Ordering::Relaxed);
+        }
+        own.insert(self.uses, secret.to_owned());
+    }
+
+    /// Changes an agent's order, and its rank with it.
+    fn order(&mut self, agent: &Agent, change: impl FnOnce(&mut Self, &mut BTreeMap<u64, String>)) {
+        let mut own = self.agents.remove(agent).unwrap_or_default();
+        if let Some(rank) = rank(&own) {
+            self.ranks.remove(&rank);
+        }
+        change(self, &mut own);
+        if let Some(rank) = rank(&own) {
+            self.ranks.insert(rank, agent.clone());
+            self.agents.insert(agent.clone(), own);
+        }
+    }
+
+    /// An agent's sessions, the one that was used longest ago first.
+    fn of(&self, agent: &Agent) -> impl Iterator<Item = (&String, &Arc<Session>)> {
+        let own = self
+            .agents
+            .get(agent)
+            .into_iter()
+            .flat_map(BTreeMap::values);
+        own.filter_map(|secret| Some((secret, self.open.get(secret)?)))
+    }
+
+    /// The idle session that makes room for another one of `agent`: where there is
+    /// a choice, one without a stream, and the one that was used longest ago.
+    fn dispensable(&self, agent: &Agent) -> Dispensable {
+        let others = self.ranks.values().filter(|other| *other != agent);
+        let mut found = Dispensable::default();
+        for agent in std::iter::once(agent).chain(others) {
+            for (looked, (secret, session)) in self.of(agent).enumerate() {
+                if found.secret.is_some() && looked >= MOST_LOOKED {
+                    break;
+                }
+                found.looked += 1;
+                if !session.is_idle() {
+                    continue;
+                }
+                let listening = session.is_listening();
+                if found.secret.is_none() || !listening {
+                    found.secret = Some(secret.clone());
+                }
+                if !listening {
+                    break;
+                }
+            }
+            if found.secret.is_some() {
+                break;
+            }
+        }
+        found
+    }
+}
+
+/// Where an agent with these sessions stands; nowhere without any.
+fn rank(own: &BTreeMap<u64, String>) -> Option<(Reverse<usize>, u64)> {
+    let (oldest, _) = own.first_key_value()?;
+    Some((Reverse(own.len()), *oldest))
 }
 
 #[cfg(test)]
@@ -225,5 +315,119 @@ mod tests {
         assert!(sessions.open("another", wants(session(5, "a"), "x")));
         assert!(sessions.others_want(&mine, "test://a"));
         assert!(!sessions.others_want(&mine, "test://b"));
+    }
+
+    /// The same table without any order: a list in which everything is looked at.
+    #[derive(Default)]
+    struct Plain(Vec<(String, Arc<Session>)>);
+
+    impl Plain {
+        /// What makes room for another one of `agent`, the list being in the order
+        /// of use.
+        fn dispensable(&self, agent: &Agent) -> Option<String> {
+            let count = |of: &Agent| self.0.iter().filter(|(_, s)| s.agent == *of).count();
+            let oldest = |of: &Agent| self.0.iter().position(|(_, s)| s.agent == *of);
+            let idle = self.0.iter().filter(|(_, session)| session.is_idle());
+            let first = idle.min_by_key(|(_, session)| {
+                let of = &session.agent;
+                let rank = (of != agent, Reverse(count(of)), oldest(of));
+                (rank, session.is_listening())
+            });
+            first.map(|(secret, _)| secret.clone())
+        }
+    }
+
+    #[test]
+    fn what_makes_room_is_what_looking_at_everything_would_find() {
+        let x: ServerName = "x".parse().unwrap();
+        let mut random = 7_u64;
+        let mut next = |below: u64| {
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (random >> 33) % below
+        };
+        let (mut table, mut plain) = (Table::default(), Plain::default());
+        let (mut streams, mut claims) = (HashMap::new(), HashMap::new());
+        for step in 0..4_000 {
+            let most = next(4) + 1;
+            let name = ["a", "b", "c", "d"][usize::try_from(next(most)).unwrap()];
+            let at = usize::try_from(next(40)).unwrap();
+            let known = plain
+                .0
+                .get(at)
+                .map(|(secret, session)| (secret.clone(), Arc::clone(session)));
+            match (next(8), known) {
+                (0..3, _) if plain.0.len() < 40 => {
+                    let secret = format!("s{step}");
+                    table.insert(&secret, session(1, name));
+                    plain
+                        .0
+                        .push((secret.clone(), Arc::clone(&table.open[&secret])));
+                }
+                (3, Some((secret, session))) => {
+                    assert!(table.find(&secret, session.agent(), &x).is_some());
+                    let used = plain.0.remove(at);
+                    plain.0.push(used);
+                }
+                (4, Some((secret, session))) => {
+                    streams.insert(secret, session.take_stream().1);
+                }
+                (5, Some((secret, session))) => {
+                    claims
+                        .entry(secret)
+                        .or_insert_with(|| session.claim(&Id::Number(1)));
+                }
+                (6, Some((secret, _))) => {
+                    streams.remove(&secret);
+                    claims.remove(&secret);
+                }
+                (7, Some((secret, _))) => {
+                    plain.0.remove(at);
+                    assert!(table.remove(&secret).is_some());
+                }
+                _ => {}
+            }
+            let agent = session(0, name).agent().clone();
+            assert_eq!(
+                table.dispensable(&agent).secret,
+                plain.dispensable(&agent),
+                "{step}"
+            );
+            let ordered: usize = table.agents.values().map(BTreeMap::len).sum();
+            assert_eq!((ordered, table.open.len()), (plain.0.len(), plain.0.len()));
+            assert_eq!(table.ranks.len(), table.agents.len());
+        }
+    }
+
+    #[test]
+    fn few_are_looked_at_however_many_there_are() {
+        let mut table = Table::default();
+        let mut streams = Vec::new();
+        for number in 0..5_000 {
+            let name = ["a", "b"][number % 2];
+            table.insert(&format!("s{number}"), session(1, name));
+        }
+        for name in ["a", "b", "c"] {
+            let agent = session(0, name).agent().clone();
+            assert_eq!(table.dispensable(&agent).looked, 1, "{name}");
+        }
+        // All that were opened first have streams.
+        for number in 0..4_900 {
+            streams.push(table.open[&format!("s{number}")].take_stream());
+        }
+        let agent = session(0, "a").agent().clone();
+        let found = table.dispensable(&agent);
+        assert_eq!(
+            (found.secret.as_deref(), found.looked),
+            (Some("s0"), MOST_LOOKED)
+        );
+        // Those with requests are passed over.
+        let claims: Vec<_> = (0..400)
+            .map(|number| table.open[&format!("s{number}")].claim(&Id::Number(1)))
+            .collect();
+        let found = table.dispensable(&agent);
+        assert_eq!((found.secret.as_deref(), found.looked), (Some("s400"), 201));
+        drop(claims);
     }
 }

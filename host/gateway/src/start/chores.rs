@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::task::JoinSet;
+
 use crate::front::tasks;
-use crate::state::Gateway;
+use crate::state::{Gateway, Server};
 use crate::tls;
 
 /// How often counted attempts are written.
@@ -17,24 +19,15 @@ const CERTIFICATE_EVERY: Duration = Duration::from_secs(1);
 /// most.
 const CATALOGS_EVERY: Duration = Duration::from_secs(1);
 
-/// Ends a task with whoever waits for it.
-struct AbortOnDrop(tokio::task::JoinHandle<()>);
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
-/// Asks servers for their tools when that is due; apart, since a server may
-/// take its time.
-async fn poll_catalogs(gateway: Arc<Gateway>) {
+/// Asks a server for its tools when that is due; each apart from all else, since
+/// a server may take its time.
+async fn poll_catalog(gateway: Arc<Gateway>, server: Arc<Server>) {
     let every = gateway.sources.catalog.poll.min(CATALOGS_EVERY);
     let mut due = tokio::time::interval(every);
     due.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         due.tick().await;
-        gateway.poll_catalogs().await;
+        gateway.poll_catalog(&server).await;
     }
 }
 
@@ -43,8 +36,11 @@ pub(super) async fn chores(gateway: Arc<Gateway>, front: Option<Arc<tls::Front>>
     let mut suppressed = tokio::time::interval(SUPPRESSED_EVERY);
     let mut certificate = tokio::time::interval(CERTIFICATE_EVERY);
     let mut overdue = tokio::time::interval(TASKS_EVERY);
-    let catalogs = tokio::spawn(poll_catalogs(Arc::clone(&gateway)));
-    let _ends = AbortOnDrop(catalogs);
+    // They end with this.
+    let mut catalogs = JoinSet::new();
+    for server in gateway.servers.values() {
+        catalogs.spawn(poll_catalog(Arc::clone(&gateway), Arc::clone(server)));
+    }
     loop {
         tokio::select! {
             _ = suppressed.tick() => {

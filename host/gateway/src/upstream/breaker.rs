@@ -37,7 +37,7 @@ impl Unready {
     }
 
     /// The same, for whoever only waited for it.
-    pub(super) fn of_another(self) -> Self {
+    pub(crate) fn of_another(self) -> Self {
         Self {
             another: true,
             ..self

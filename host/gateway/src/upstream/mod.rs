@@ -37,6 +37,7 @@ pub(crate) use breaker::{Condition, Unready};
 pub(crate) use http::Listening;
 pub(crate) use news::{News, Topic};
 pub(crate) use request::{Answer, Exchange, Read, Reason, Request};
+pub(crate) use slot::Slot;
 pub(crate) use trace::Trace;
 
 /// How long an answer is still waited for once its request was cancelled.
@@ -55,10 +56,11 @@ pub(crate) struct Upstream {
     breaker: Breaker,
     revision: Revision,
     call_timeout: Duration,
+    connect_timeout: Duration,
     permitted: Arc<Permitted>,
     signals: Signals,
     /// What it said that it offers, and when; without sessions only.
-    discovered: tokio::sync::Mutex<Option<(Instant, Offer)>>,
+    discovered: Slot<Option<(Instant, Offer)>>,
 }
 
 #[derive(Debug)]
@@ -139,9 +141,10 @@ impl Upstream {
             breaker: Breaker::new(server.name.as_str(), server.patience),
             revision: server.revision,
             call_timeout: server.call_timeout,
+            connect_timeout: server.connect_timeout,
             permitted: Arc::new(server.permitted.clone()),
             signals,
-            discovered: tokio::sync::Mutex::default(),
+            discovered: Slot::default(),
         })
     }
 
@@ -149,6 +152,12 @@ impl Upstream {
     #[must_use]
     pub(crate) fn revision(&self) -> Revision {
         self.revision
+    }
+
+    /// How long all pages of a list may take together, a greeting among it.
+    #[must_use]
+    pub(crate) fn list_timeout(&self) -> Duration {
+        self.connect_timeout.saturating_add(self.call_timeout)
     }
 
     /// Whether the list of tools may have changed; asking does not reset it.

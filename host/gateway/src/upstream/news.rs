@@ -7,13 +7,18 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use countersign_canon::document::Item;
 use countersign_evidence::Agent;
 use countersign_mcp::relay;
-use tokio::sync::broadcast;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
+
+use crate::queue::MOST_BYTES;
 
 /// News that may wait for a slow stream; more are lost to it.
 const MOST_WAITING: usize = 256;
+/// Their bytes. Streams take what there is at once, so that it is rarely much.
+const MOST_WAITING_BYTES: usize = 16_777_216;
 
 /// Something that an upstream told.
 #[derive(Debug)]
@@ -23,7 +28,8 @@ pub(crate) struct News {
     /// What it is about.
     pub(crate) topic: Topic,
     /// The notification, as its client gets it.
-    pub(crate) body: Vec<u8>,
+    pub(crate) body: Bytes,
+    _room: OwnedSemaphorePermit,
 }
 
 /// What news are about.
@@ -74,18 +80,24 @@ impl Topic {
 
 /// Where news go.
 #[derive(Clone, Debug)]
-pub(crate) struct Desk(broadcast::Sender<Arc<News>>);
+pub(crate) struct Desk {
+    news: broadcast::Sender<Arc<News>>,
+    left: Arc<Semaphore>,
+}
 
 impl Default for Desk {
     fn default() -> Self {
-        Self(broadcast::channel(MOST_WAITING).0)
+        Self {
+            news: broadcast::channel(MOST_WAITING).0,
+            left: Arc::new(Semaphore::new(MOST_WAITING_BYTES)),
+        }
     }
 }
 
 impl Desk {
     /// Hears of what comes from now on.
     pub(crate) fn listen(&self) -> broadcast::Receiver<Arc<News>> {
-        self.0.subscribe()
+        self.news.subscribe()
     }
 
     /// Tells whoever listens for an agent.
@@ -100,35 +112,56 @@ impl Desk {
 
     fn send(&self, agent: Option<Agent>, topic: Topic, params: Option<Item<'_>>) {
         let body = relay::notification(topic.method(), params, None);
+        if body.len() > MOST_BYTES {
+            // No stream takes it, and so it does not wait for any.
+            return;
+        }
+        let bytes = u32::try_from(body.len()).unwrap_or(u32::MAX);
+        let Ok(room) = Arc::clone(&self.left).try_acquire_many_owned(bytes) else {
+            return;
+        };
         // Nobody may be listening.
-        let _ = self.0.send(Arc::new(News { agent, topic, body }));
+        let _ = self.news.send(Arc::new(News {
+            agent,
+            topic,
+            body: body.into(),
+            _room: room,
+        }));
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use countersign_canon::{Document, Limits};
+
     use super::*;
 
     #[test]
-    fn so_many_news_wait_for_a_slow_stream_and_the_older_ones_are_lost_to_it() {
-        let (desk, agent) = (
-            Desk::default(),
-            Agent {
-                method: "token".to_owned(),
-                issuer: String::new(),
-                subject: "a".to_owned(),
-            },
-        );
-        let mut slow = desk.listen();
-        for _ in 0..=MOST_WAITING {
+    fn so_many_news_wait_for_a_slow_stream_and_what_is_more_is_lost_to_it() {
+        const MIB: usize = 1 << 20;
+        // What is told, and how much of it waits.
+        for (bytes, wait) in [(0, MOST_WAITING), (MIB, 15), (9 * MIB, 0)] {
+            let (desk, agent) = (Desk::default(), crate::sample::agent("a"));
+            let mut slow = desk.listen();
+            let text = format!("\"{}\"", "a".repeat(bytes));
+            let document = Document::read(text.as_bytes(), Limits::STANDARD).unwrap();
+            for _ in 0..=MOST_WAITING {
+                desk.tell(&agent, Topic::Log, Some(document.root()));
+            }
+            let mut waiting = Vec::new();
+            for _ in 0..2 * MOST_WAITING {
+                waiting.extend(slow.try_recv());
+            }
+            assert_eq!(waiting.len(), wait, "of {bytes} bytes");
+            assert!(
+                waiting
+                    .iter()
+                    .all(|news| news.agent.as_ref() == Some(&agent))
+            );
+            // Whoever is done with them makes room for more.
+            drop(waiting);
             desk.tell(&agent, Topic::Log, None);
+            assert!(slow.try_recv().is_ok());
         }
-        assert!(slow.try_recv().is_err(), "some are lost");
-        assert_eq!(slow.len(), MOST_WAITING);
-        assert_eq!(
-            slow.try_recv().unwrap().agent,
-            Some(agent),
-            "and are its own"
-        );
     }
 }

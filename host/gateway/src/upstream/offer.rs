@@ -27,12 +27,24 @@ impl Upstream {
                 Kind::Stdio(stdio) => stdio.offer(agent, self.revision).await,
             };
         }
-        let mut discovered = self.discovered.lock().await;
+        // One attempt lasts so long, and whoever waits waits for one.
+        let within = self.list_timeout();
+        let turn = tokio::time::timeout(within, self.discovered.turn());
+        let mut discovered = turn.await.map_err(|_| Reason::Timeout)?;
         if let Some((at, offer)) = *discovered
             && at.elapsed() < OFFER_HOLDS
         {
             return Ok(offer);
         }
+        let offer = discovered
+            .attempt(within, Box::pin(self.discover(agent)))
+            .await;
+        let offer = offer.map_err(|unready| unready.reason)?;
+        *discovered = Some((Instant::now(), offer));
+        Ok(offer)
+    }
+
+    async fn discover(&self, agent: &Agent) -> Result<Offer, Reason> {
         let meta = self.meta(b"{}");
         let params = Object::new().raw("_meta", &meta).finish();
         let body = |id| {
@@ -54,10 +66,7 @@ impl Upstream {
         };
         let read = |answer: Answer<'_>| answer.ok().map(Offer::of);
         match self.exchange(agent, request, read).await {
-            Exchange::Answered(offer) => {
-                *discovered = Some((Instant::now(), offer));
-                Ok(offer)
-            }
+            Exchange::Answered(offer) => Ok(offer),
             Exchange::NotSent(reason) | Exchange::Unanswered { reason, .. } => Err(reason),
         }
     }

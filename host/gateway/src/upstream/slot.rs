@@ -1,4 +1,4 @@
-//! A place for one session or process, filled by one attempt at a time.
+//! A place for one session, process or list, filled by one attempt at a time.
 //!
 //! Whoever comes while somebody else attempts waits for what comes of that, and
 //! where it fails is told so and attempts nothing: one attempt fails once, for
@@ -14,13 +14,13 @@ use super::request::Reason;
 
 /// The place, and which attempt at it failed last.
 #[derive(Debug, Default)]
-pub(super) struct Slot<T> {
+pub(crate) struct Slot<T> {
     place: tokio::sync::Mutex<T>,
     failed: Mutex<(u64, Option<Unready>)>,
 }
 
 /// The place, for whoever's turn it is.
-pub(super) struct Turn<'s, T> {
+pub(crate) struct Turn<'s, T> {
     slot: &'s Slot<T>,
     place: tokio::sync::MutexGuard<'s, T>,
     /// What came of an attempt while this turn was waited for.
@@ -33,7 +33,7 @@ impl<T> Slot<T> {
     }
 
     /// The place, once nobody else has it.
-    pub(super) async fn turn(&self) -> Turn<'_, T> {
+    pub(crate) async fn turn(&self) -> Turn<'_, T> {
         let (before, _) = self.failed();
         let place = self.place.lock().await;
         let (now, last) = self.failed();
@@ -51,21 +51,33 @@ impl<T> Turn<'_, T> {
     ///
     /// # Errors
     /// What came of it; of somebody else's attempt it says so.
-    pub(super) async fn attempt<V>(
+    pub(crate) async fn attempt<V>(
         &self,
         within: Duration,
         attempt: impl Future<Output = Result<V, Reason>>,
+    ) -> Result<V, Unready> {
+        let attempt = async { attempt.await.map_err(Unready::from) };
+        self.attempt_more(within, attempt).await
+    }
+
+    /// The same with an attempt that says more of why it failed.
+    ///
+    /// # Errors
+    /// As of [`Turn::attempt`].
+    pub(crate) async fn attempt_more<V>(
+        &self,
+        within: Duration,
+        attempt: impl Future<Output = Result<V, Unready>>,
     ) -> Result<V, Unready> {
         if let Some(missed) = self.missed {
             return Err(missed.of_another());
         }
         let tried = tokio::time::timeout(within, attempt).await;
-        tried.unwrap_or(Err(Reason::Timeout)).map_err(|reason| {
+        let tried = tried.unwrap_or(Err(Reason::Timeout.into()));
+        tried.inspect_err(|unready| {
             let failed = &self.slot.failed;
             let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
-            let unready = Unready::from(reason);
-            *failed = (failed.0.wrapping_add(1), Some(unready));
-            unready
+            *failed = (failed.0.wrapping_add(1), Some(*unready));
         })
     }
 }

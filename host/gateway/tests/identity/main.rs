@@ -11,6 +11,7 @@ mod support;
 mod facts;
 mod keys;
 mod proofs;
+mod standing;
 mod tokens;
 
 use bytes::Bytes;

@@ -12,6 +12,7 @@ use tokio::net::TcpStream;
 #[derive(Clone, Debug)]
 pub struct Client {
     address: SocketAddr,
+    path: String,
     pub headers: Vec<(String, String)>,
 }
 
@@ -99,7 +100,19 @@ impl Client {
             ("accept", "application/json, text/event-stream"),
         ];
         let headers = headers.map(|(n, v)| (n.to_owned(), v.to_owned())).to_vec();
-        Self { address, headers }
+        let path = "/mcp/up".to_owned();
+        Self {
+            address,
+            path,
+            headers,
+        }
+    }
+
+    /// The same at another server.
+    pub fn at(&self, server: &str) -> Self {
+        let mut client = self.clone();
+        client.path = format!("/mcp/{server}");
+        client
     }
 
     pub fn with(&self, name: &str, value: &str) -> Self {
@@ -121,7 +134,7 @@ impl Client {
             .await
             .unwrap();
         let connection = tokio::spawn(connection);
-        let mut request = Request::builder().method(method).uri("/mcp/up");
+        let mut request = Request::builder().method(method).uri(&self.path);
         request = request.header("host", self.address.to_string());
         for (name, value) in &self.headers {
             request = request.header(name, value);
@@ -178,12 +191,8 @@ impl Client {
     }
 
     pub async fn post(&self, body: impl AsRef<[u8]>) -> Answer {
-        self.send(
-            Method::POST,
-            "/mcp/up",
-            Bytes::copy_from_slice(body.as_ref()),
-        )
-        .await
+        let body = Bytes::copy_from_slice(body.as_ref());
+        self.send(Method::POST, &self.path, body).await
     }
 
     pub async fn send(&self, method: Method, path: &str, body: Bytes) -> Answer {

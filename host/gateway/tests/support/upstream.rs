@@ -3,7 +3,7 @@
 
 mod behaviour;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -53,6 +53,8 @@ struct Shared {
     pinged: tokio::sync::Notify,
     capabilities: Mutex<Value>,
     answers: Mutex<HashMap<String, String>>,
+    /// Methods that are not answered for now.
+    hung: Mutex<HashSet<String>>,
     asked: Mutex<Vec<(HeaderMap, String)>>,
     replies: Mutex<Vec<String>>,
     replied: tokio::sync::Notify,
@@ -83,6 +85,7 @@ impl Upstream {
             pinged: tokio::sync::Notify::new(),
             capabilities: Mutex::new(json!({"tools": {}})),
             answers: Mutex::default(),
+            hung: Mutex::default(),
             asked: Mutex::default(),
             replies: Mutex::default(),
             replied: tokio::sync::Notify::new(),
@@ -182,7 +185,16 @@ impl Upstream {
         answers.insert(method.to_owned(), raw.to_owned());
     }
 
-    /// The requests of a method that [`Upstream::answer`] answered.
+    /// Answers requests of a method not before [`Upstream::hang_no_more`].
+    pub fn hang(&self, method: &str) {
+        self.shared.hung.lock().unwrap().insert(method.to_owned());
+    }
+
+    pub fn hang_no_more(&self) {
+        self.shared.hung.lock().unwrap().clear();
+    }
+
+    /// The requests of a method that [`Upstream::answer`] answered, or that hung.
     pub fn asked(&self, method: &str) -> Vec<(HeaderMap, String)> {
         let asked = self.shared.asked.lock().unwrap();
         let of = format!("\"method\":\"{method}\"");
@@ -258,6 +270,14 @@ async fn answer(
             &format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#),
         )
     };
+    let hangs = |method: &str| shared.hung.lock().unwrap().contains(method);
+    if let Some(method) = text("/method").filter(|method| hangs(method)) {
+        let text = String::from_utf8(body.to_vec()).unwrap();
+        shared.asked.lock().unwrap().push((headers.clone(), text));
+        while hangs(&method) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
     match text("/method").as_deref() {
         Some("initialize") => {
             shared.initializes.fetch_add(1, Ordering::SeqCst);
@@ -309,6 +329,10 @@ async fn answer(
             StatusCode::ACCEPTED.into_response()
         }
         Some(method) if shared.answers.lock().unwrap().contains_key(method) => {
+            if method == "tools/list" {
+                let pondering = *shared.pondering.lock().unwrap();
+                tokio::time::sleep(pondering).await;
+            }
             let answer = shared.answers.lock().unwrap()[method].clone();
             let text = String::from_utf8(body.to_vec()).unwrap();
             let of = format!("\"method\":\"{method}\"");

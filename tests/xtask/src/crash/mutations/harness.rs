@@ -21,9 +21,10 @@ const LOST: By = By::Harness("postgres", "lost acknowledgement");
 pub(super) const HARNESS: &[Mutation] = mutations! {
     // The order of a call's way.
     SETTLE "settle after the answer was delivered":
-        "    last: oneshot::Sender<Reply>,\n" => "    last: std::sync::Mutex<Option<oneshot::Sender<Reply>>>,\n",
+        "    last: oneshot::Sender<(Reply, Held)>,\n" => "    last: std::sync::Mutex<Option<oneshot::Sender<(Reply, Held)>>>,\n",
         "        Outbox { events, last, left },\n" => "        Outbox { events, last: std::sync::Mutex::new(Some(last)), left },\n",
-        "    pub(crate) fn finish<Held>(self, reply: Reply, held: Held) {\n        drop(held);\n        let _ = self.last.send(reply);\n" => "    pub(crate) fn finish<Held>(&self, reply: Reply, held: Held) {\n        drop(held);\n        if let Some(last) = self.last.lock().unwrap().take() {\n            let _ = last.send(reply);\n        }\n",
+        "    pub(crate) fn finish<Given>(self, reply: Reply, given: Given) {\n" => "    pub(crate) fn finish<Given>(&self, reply: Reply, given: Given) {\n",
+        "        let _ = self.last.send((reply, held));\n" => "        if let Some(last) = self.last.lock().unwrap().take() {\n            let _ = last.send((reply, held));\n        }\n",
         "    let settled = settle::settle(gateway, attempt, invoked).await;\n" => "    if let crate::upstream::Exchange::Answered(answered) = &invoked.exchange {\n        outbox.finish(Reply::ok(countersign_mcp::envelope::result(&attempt.id, &answered.answer.without_receipt())), ());\n    }\n    let settled = settle::settle(gateway, attempt, invoked).await;\n";
     RESERVE "reserve after the call":
         "    reserved: Box<Reserved>,\n    outbox: &Outbox,\n) -> Invoked {\n    let token = reserved.token;\n" => "    outbox: &Outbox,\n) -> Exchange<Answered> {\n",

@@ -18,13 +18,13 @@ pub(super) const STATEFUL: &[Mutation] = mutations! {
     MODEL "leave out what is in force after a rollback":
         "let first = first.unwrap_or_default();" => "let first = first.map(|_| Vec::new()).unwrap_or_default();";
     MODEL "write nothing of a catalog that changed":
-        "        if changed {\n            self.record_discovery(server, &listing).await;" => "        if changed && listing.tools().is_empty() {\n            self.record_discovery(server, &listing).await;";
+        "        if changed && server.catalog.changes.found(listing.digest, found) {\n            self.record_discovery(server, &listing).await;" => "        if changed && listing.tools().is_empty() {\n            self.record_discovery(server, &listing).await;";
 
     // Whose is what.
     MODEL "take a task for anybody's":
         "e.task IS NOT NULL AND e.agent = (SELECT number FROM agents" => "e.task IS NOT NULL AND e.agent IS NOT (SELECT number + 1000000 FROM agents";
     MODEL "take a session for anybody's":
-        "if session.agent != *agent || session.server != *server {\n            return None;\n        }\n        self.touch(session);" => "if session.server != *server && session.agent != *agent {\n            return None;\n        }\n        self.touch(session);";
+        "if session.agent != *agent || session.server != *server {\n            return None;\n        }\n        let session = Arc::clone(session);" => "if session.server != *server && session.agent != *agent {\n            return None;\n        }\n        let session = Arc::clone(session);";
     MODEL "take a round's state for anybody's":
         "Ok(!issued && !self.rows.issued_to(&attempt.agent, &state)?)" => "Ok(!issued && !self.rows.issued_to(&attempt.agent, &state)? && attempt.execution_id.is_some())";
     MODEL "give a kept answer at any server":

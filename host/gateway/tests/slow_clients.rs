@@ -1,0 +1,166 @@
+//! Clients that ask and do not read: what it costs is bounded, and they are not
+//! waited for.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on fails"
+)]
+
+mod support;
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use http::Method;
+use support::client::{call, modern_call};
+use support::upstream::Behaviour;
+use support::{Gateway, PERMIT_ALL, Upstream, relaying, until};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::time::timeout;
+
+const MIB: usize = 1 << 20;
+/// More than anything here takes on a slow machine.
+const LONG: Duration = Duration::from_secs(60);
+
+/// A result with a text of that length.
+fn result(bytes: usize) -> Behaviour {
+    let text = "a".repeat(bytes);
+    Behaviour::Result(format!(
+        r#"{{"content":[{{"type":"text","text":"{text}"}}]}}"#
+    ))
+}
+
+/// Calls, from a socket that holds little, and reads nothing.
+async fn ask(address: SocketAddr, accept: &str) -> TcpStream {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4_096).unwrap();
+    let mut stream = socket.connect(address).await.unwrap();
+    let body = modern_call(1, "pay", "{}", None);
+    let request = format!(
+        "POST /mcp/up HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+         Accept: {accept}\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\n\
+         Mcp-Name: pay\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    stream
+}
+
+/// Whether a connection is served at all.
+async fn is_served(address: SocketAddr) -> bool {
+    let Ok(mut stream) = TcpStream::connect(address).await else {
+        return false;
+    };
+    let head = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    let _ = stream.write_all(head.as_bytes()).await;
+    let mut answer = String::new();
+    let read = timeout(LONG, stream.read_to_string(&mut answer)).await;
+    read.is_ok() && answer.starts_with("HTTP/1.1 200")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_takes_no_byte_of_an_answer_is_not_waited_for() {
+    for accept in ["application/json", "text/event-stream"] {
+        let upstream = Upstream::start().await;
+        upstream.behave(result(9 * MIB));
+        let more = "[limits]\nwrite_timeout_ms = 400\nconnections_per_peer = 1";
+        let gateway = Gateway::start(&upstream, PERMIT_ALL, more).await;
+        let mut stream = ask(gateway.address, accept).await;
+        // Its connection is the only one that there may be, until it ends.
+        assert!(!is_served(gateway.address).await, "{accept}");
+        let served = async {
+            while !is_served(gateway.address).await {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        };
+        timeout(LONG, served).await.expect(accept);
+        assert_eq!(upstream.effects(), 1, "{accept}");
+        let mut rest = Vec::new();
+        let _ = stream.read_to_end(&mut rest).await;
+        assert!(rest.len() < 9 * MIB, "{accept}: {}", rest.len());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_on_which_there_is_nothing_to_say_waits_for_nobody() {
+    let more = "[limits]\nwrite_timeout_ms = 300\n";
+    let (upstream, gateway) = relaying::start_with("2025-11-25", relaying::ALL, more).await;
+    let session = gateway.client().session().await;
+    let mut stream = session.stream(Method::GET, "").await;
+    until("the gateway listens", || upstream.listeners() == 1).await;
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    let news =
+        r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}"#;
+    upstream.tell(news).await;
+    assert_eq!(stream.json().await["params"]["data"], 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_leaves_answers_where_they_are_gets_no_more_until_they_are_gone() {
+    for accept in ["application/json", "text/event-stream"] {
+        let upstream = Upstream::start().await;
+        upstream.behave(result(6 * MIB));
+        let more = "[limits]\nbodies_bytes = 41943040";
+        let gateway = Gateway::start(&upstream, PERMIT_ALL, more).await;
+        let mut held = Vec::new();
+        let refused = loop {
+            let mut stream = ask(gateway.address, accept).await;
+            // That it is there is known by its beginning.
+            let mut begun = [0; 512];
+            let read = timeout(LONG, stream.read(&mut begun))
+                .await
+                .unwrap()
+                .unwrap();
+            let begun = String::from_utf8_lossy(&begun[..read]).into_owned();
+            held.push(stream);
+            if !begun.starts_with("HTTP/1.1 200") {
+                break begun;
+            }
+            assert!(held.len() < 8, "{accept}");
+        };
+        assert!(refused.starts_with("HTTP/1.1 503"), "{refused}");
+        let answered = held.len() - 1;
+        assert!((1..=3).contains(&answered), "{accept}: {answered}");
+        assert_eq!(upstream.effects(), answered, "{accept}");
+        drop(held);
+        upstream.behave(result(1));
+        let again = async {
+            let client = gateway.client().modern("tools/call", Some("pay"));
+            while client.post(modern_call(1, "pay", "{}", None)).await.status != 200 {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        timeout(LONG, again).await.expect(accept);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_said_before_an_answer_is_bounded_and_the_answer_is_not() {
+    let upstream = Upstream::start().await;
+    let gateway = Gateway::start(&upstream, PERMIT_ALL, "").await;
+    let session = gateway.client().session().await;
+    let progress = |bytes: usize| {
+        let text = "a".repeat(bytes);
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":ID,"progress":1,"message":"{text}"}}}}"#
+        )
+    };
+    upstream.behave(Behaviour::Say(vec![
+        progress(1),
+        progress(9 * MIB),
+        progress(2),
+    ]));
+    let message = call(1, "pay", "{}", None).replace(
+        "\"arguments\"",
+        "\"_meta\":{\"progressToken\":\"p\"},\"arguments\"",
+    );
+    let answer = timeout(LONG, session.post(message)).await.unwrap();
+    let text = answer.text();
+    let events = text.lines().filter(|line| line.starts_with("data: "));
+    let lengths: Vec<usize> = events.map(str::len).collect();
+    assert_eq!(lengths.len(), 3, "{lengths:?}");
+    assert!(lengths.iter().all(|length| *length < 1_000), "{lengths:?}");
+    assert!(answer.json()["result"].is_object());
+}
