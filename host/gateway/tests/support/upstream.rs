@@ -5,7 +5,7 @@ mod behaviour;
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -44,6 +44,8 @@ struct Shared {
     /// that ends at once.
     streams: Mutex<Option<(u16, &'static str)>>,
     streams_asked: AtomicUsize,
+    /// Whether it never answers that a session is over.
+    clings: AtomicBool,
     seen: Mutex<Vec<(HeaderMap, Bytes)>>,
     told: Mutex<Vec<Value>>,
     about_task: Mutex<String>,
@@ -75,6 +77,7 @@ impl Upstream {
             notes: Mutex::new(StatusCode::ACCEPTED),
             streams: Mutex::default(),
             streams_asked: AtomicUsize::new(0),
+            clings: AtomicBool::new(false),
             seen: Mutex::default(),
             told: Mutex::default(),
             about_task: Mutex::default(),
@@ -152,6 +155,11 @@ impl Upstream {
     /// How often its own stream was asked for.
     pub fn streams_asked(&self) -> usize {
         self.shared.streams_asked.load(Ordering::SeqCst)
+    }
+
+    /// Never answers that a session is over.
+    pub fn cling(&self) {
+        self.shared.clings.store(true, Ordering::SeqCst);
     }
 
     /// Answers every question about a task with this raw JSON; as an error
@@ -241,6 +249,9 @@ async fn answer(
         let (sender, receiver) = tokio::sync::mpsc::channel(8);
         shared.listeners.lock().unwrap().push(sender);
         return response(200, "text/event-stream", Body::new(Stream(receiver)));
+    }
+    if method == Method::DELETE && shared.clings.load(Ordering::SeqCst) {
+        return std::future::pending().await;
     }
     if method != Method::POST {
         return StatusCode::METHOD_NOT_ALLOWED.into_response();

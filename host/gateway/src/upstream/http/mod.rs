@@ -1,6 +1,7 @@
 //! An upstream that speaks Streamable HTTP.
 
 mod connect;
+mod leave;
 mod listen;
 mod meter;
 mod receive;
@@ -395,27 +396,6 @@ impl Inner {
         builder
             .body(Full::new(Bytes::from(body)))
             .map_err(|_| Reason::Unwritable)
-    }
-
-    /// Ends the sessions, as good manners ask; best effort.
-    pub(super) async fn close(&self) {
-        for session in self.sessions.take().await {
-            if session.secret.is_none() {
-                continue;
-            }
-            let head = Head {
-                session: Some(&session),
-                method: "",
-                name: None,
-                mirrored: &[],
-            };
-            if let Ok(request) = self.request(Method::DELETE, &head, Vec::new()) {
-                let trace = Trace::default();
-                let ending = self.send(request, None, &trace);
-                let _ = tokio::time::timeout(Duration::from_secs(1), ending).await;
-            }
-        }
-        self.connector.forget();
     }
 }
 

@@ -11,11 +11,12 @@ use http::{HeaderValue, StatusCode};
 
 use crate::upstream::slot::Slot;
 
-type Place = Arc<Slot<Option<Arc<Session>>>>;
+/// Where one agent's session is, where there is one.
+pub(super) type Slotted = Arc<Slot<Option<Arc<Session>>>>;
 
 /// The agents' slots; one agent opens one session.
 #[derive(Debug, Default)]
-pub(super) struct Sessions(Mutex<HashMap<Agent, Place>>);
+pub(super) struct Sessions(Mutex<HashMap<Agent, Slotted>>);
 
 /// What the gateway and an upstream agreed on for one agent.
 #[derive(Debug)]
@@ -68,7 +69,7 @@ impl Session {
 }
 
 impl Sessions {
-    pub(super) fn slot(&self, agent: &Agent) -> Place {
+    pub(super) fn slot(&self, agent: &Agent) -> Slotted {
         let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(slots.entry(agent.clone()).or_default())
     }
@@ -85,17 +86,10 @@ impl Sessions {
         }
     }
 
-    /// Takes all sessions out.
-    pub(super) async fn take(&self) -> Vec<Arc<Session>> {
-        let slots: Vec<Place> = {
-            let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            slots.drain().map(|(_, slot)| slot).collect()
-        };
-        let mut sessions = Vec::new();
-        for slot in slots {
-            sessions.extend(slot.turn().await.take());
-        }
-        sessions
+    /// Takes all places out.
+    pub(super) fn take(&self) -> Vec<Slotted> {
+        let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        slots.drain().map(|(_, slot)| slot).collect()
     }
 }
 

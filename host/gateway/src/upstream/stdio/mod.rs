@@ -1,9 +1,10 @@
 //! An upstream that is a process of our own: one JSON message a line.
 //!
 //! Each agent has a process to itself, started at its first use and again
-//! after it ended; `place` says when. It is given a clean environment, and what
+//! after it ended; `place` says when, and `ending` how it ends. It is given a clean environment, and what
 //! it writes to its standard error goes to the log of the gateway.
 
+mod ending;
 mod place;
 mod process;
 mod waiting;
@@ -19,6 +20,7 @@ use countersign_mcp::capability::Offer;
 use countersign_mcp::incoming;
 use countersign_mcp::{Revision, envelope};
 
+use self::ending::Living;
 use self::place::Place;
 use self::process::Process;
 use super::breaker::Unready;
@@ -55,6 +57,7 @@ pub(super) struct Stdio {
     connect_timeout: Duration,
     signals: Signals,
     processes: Mutex<HashMap<Agent, Arc<Seat>>>,
+    living: Living,
 }
 
 impl Seat {
@@ -80,6 +83,7 @@ impl Stdio {
             connect_timeout,
             signals,
             processes: Mutex::default(),
+            living: Living::default(),
         }
     }
 
@@ -121,8 +125,9 @@ impl Stdio {
         }
         place.may_start(&self.server, self.patience)?;
         let starting = async {
-            let starting =
-                Process::start(&self.server, agent, &self.command, self.signals.clone())?;
+            let alive = self.living.enter().ok_or(Reason::ShuttingDown)?;
+            let signals = self.signals.clone();
+            let starting = Process::start(&self.server, agent, &self.command, signals, alive)?;
             if revision.has_sessions() {
                 let offer = greet(starting.process(), revision, &self.capabilities).await?;
                 starting.process().offers(offer);
@@ -201,19 +206,10 @@ impl Stdio {
         }
     }
 
+    /// Ends all processes at once, also those that are being started; no more
+    /// are started then.
     pub(super) async fn close(&self) {
-        let seats: Vec<Arc<Seat>> = {
-            let mut seats = self
-                .processes
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            seats.drain().map(|(_, seat)| seat).collect()
-        };
-        for seat in seats {
-            if let Some(process) = seat.place.turn().await.running() {
-                process.end().await;
-            }
-        }
+        self.living.end().await;
     }
 }
 
@@ -305,7 +301,7 @@ mod tests {
         assert!(stdio.runs(&agent));
         assert!(!stdio.runs(&other));
         let process = held.running().unwrap();
-        process.end().await;
+        process.end();
         drop(held);
         for _ in 0..400 {
             if process.has_ended() {
