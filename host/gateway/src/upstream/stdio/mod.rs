@@ -2,7 +2,7 @@
 //!
 //! Each agent has a process to itself, started at its first use and again
 //! after it ended; `place` says when, and `ending` how it ends. It is given a clean environment, and what
-//! it writes to its standard error goes to the log of the gateway.
+//! it writes to its standard error goes to the log of the gateway, as `server_stderr`.
 
 mod ending;
 mod place;

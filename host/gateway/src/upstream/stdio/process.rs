@@ -320,7 +320,9 @@ impl Process {
     }
 }
 
-/// What a server writes to its standard error, line by line.
+/// What a server writes to its standard error, line by line. These are its own
+/// words, arguments and secrets among them as it likes: they are logged where an
+/// operator asks for them.
 async fn log(server: ServerName, errors: impl AsyncRead + Unpin) {
     let mut errors = BufReader::new(errors);
     loop {
@@ -329,7 +331,7 @@ async fn log(server: ServerName, errors: impl AsyncRead + Unpin) {
         if !matches!(read, Ok(1..)) {
             return;
         }
-        tracing::info!(%server, "{}", String::from_utf8_lossy(&line).trim_end());
+        tracing::debug!(target: "server_stderr", %server, "{}", String::from_utf8_lossy(&line).trim_end());
     }
 }
 
