@@ -52,7 +52,7 @@ pub(crate) const IDENTITY: Identity = Identity {
 #[derive(Debug)]
 pub(crate) struct Upstream {
     kind: Kind,
-    breaker: Breaker,
+    breaker: Arc<Breaker>,
     revision: Revision,
     call_timeout: Duration,
     permitted: Arc<Permitted>,
@@ -136,7 +136,7 @@ impl Upstream {
         };
         Ok(Self {
             kind,
-            breaker: Breaker::new(server.name.as_str(), server.patience),
+            breaker: Arc::new(Breaker::new(server.name.as_str(), server.patience)),
             revision: server.revision,
             call_timeout: server.call_timeout,
             permitted: Arc::new(server.permitted.clone()),
@@ -178,7 +178,7 @@ impl Upstream {
     pub(crate) fn listening(&self, agent: &Agent) -> Option<Arc<Listening>> {
         match &self.kind {
             Kind::Http(http) if self.revision.has_sessions() => {
-                Some(http.listening(agent, self.revision))
+                Some(http.listening(agent, self.revision, &self.breaker))
             }
             _ => None,
         }

@@ -31,7 +31,7 @@ impl Inner {
         let Some(session) = session.turn().await.take() else {
             return;
         };
-        if session.secret.is_none() {
+        if session.secret.is_none() || session.is_gone() {
             return;
         }
         let head = Head {

@@ -25,7 +25,7 @@ use self::connect::{Connection, Connector, Response};
 pub(crate) use self::listen::Listening;
 use self::receive::{Open, Received, Rest};
 use self::session::{Session, Sessions};
-use super::breaker::Unready;
+use super::breaker::{Breaker, Unready};
 use super::{Answer, Exchange, IDENTITY, Read, Reason, Request, Signals, Trace};
 
 /// The longest list of connections that were found closed before a byte was
@@ -85,8 +85,13 @@ impl Http {
     }
 
     /// A stream of the upstream's own, one for each agent however many want it.
-    pub(super) fn listening(&self, agent: &Agent, revision: Revision) -> Arc<Listening> {
-        self.listeners.hold(&self.inner, agent, revision)
+    pub(super) fn listening(
+        &self,
+        agent: &Agent,
+        revision: Revision,
+        breaker: &Arc<Breaker>,
+    ) -> Arc<Listening> {
+        self.listeners.hold(&self.inner, agent, revision, breaker)
     }
 }
 
@@ -128,7 +133,7 @@ impl Inner {
     async fn ready(&self, agent: &Agent, revision: Revision) -> Result<Arc<Session>, Unready> {
         let slot = self.sessions.slot(agent);
         let mut slot = slot.turn().await;
-        if let Some(session) = &*slot {
+        if let Some(session) = slot.as_ref().filter(|session| !session.is_gone()) {
             return Ok(session.clone());
         }
         let session = Arc::new(if revision.has_sessions() {
@@ -174,12 +179,12 @@ impl Inner {
         let (received, rest) = receive::answer(sent.response, &open, read).await;
         self.recycle(sent.connection, rest);
         let Received::Answer(value) = received else {
-            tracing::warn!(url = %self.url, "the server did not answer `initialize`");
+            self.ungreeted("the server did not answer `initialize`");
             return Err(Reason::Ungreeted);
         };
         let (agreed, offer) = value;
         if !agreed.has_sessions() {
-            tracing::warn!(url = %self.url, "the server negotiated `{agreed}` in `initialize`");
+            self.ungreeted(&format!("the server negotiated `{agreed}` in `initialize`"));
             return Err(Reason::Ungreeted);
         }
         let session = Session::greeted(agreed, offer, secret);
@@ -191,6 +196,13 @@ impl Inner {
                 _ => Reason::Unreachable,
             })?;
         Ok(session)
+    }
+
+    /// Says where a server is that cannot be greeted; its path and its query may
+    /// hold a secret.
+    fn ungreeted(&self, what: &str) {
+        let (host, port) = (self.url.host(), self.url.port_u16());
+        tracing::warn!(host, port, "{what}");
     }
 
     pub(super) async fn exchange<T: Send>(
@@ -235,7 +247,8 @@ impl Inner {
                 };
             }
         };
-        let gone = session.is_gone(sent.response.status());
+        // The next request opens a new one; this one is not sent again.
+        session.met(sent.response.status());
         let open = Open {
             id,
             agent,
@@ -247,20 +260,14 @@ impl Inner {
         self.recycle(sent.connection, rest);
         match received {
             Received::Answer(value) => Exchange::Answered(value),
-            Received::Nothing { reason, received } => {
-                if gone {
-                    // The next call opens a new one; this call is not sent again.
-                    self.sessions.forget(agent, &session).await;
-                }
-                Exchange::Unanswered { reason, received }
-            }
+            Received::Nothing { reason, received } => Exchange::Unanswered { reason, received },
         }
     }
 
     /// Sends a message that has no answer.
     pub(super) async fn tell(&self, agent: &Agent, body: Vec<u8>) {
         let session = self.sessions.slot(agent).turn().await.clone();
-        if let Some(session) = session {
+        if let Some(session) = session.filter(|session| !session.is_gone()) {
             let _ = self
                 .post_quietly(&session, "notifications/cancelled", body)
                 .await;
