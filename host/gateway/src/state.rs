@@ -362,10 +362,11 @@ impl Gateway {
     }
 
     /// Asks every server that is in use and due, or that says that its list has
-    /// changed, for its tools.
+    /// changed, for its tools; gives up sessions and processes that are not used.
     pub(crate) async fn poll_catalogs(&self) {
         let now = self.environment.monotonic();
         for server in self.servers.values() {
+            server.upstream.tidy();
             let due = server.catalog.is_due(now) || server.upstream.tools_may_have_changed();
             if let (true, Some(agent)) = (due, server.catalog.asked()) {
                 // A server that is away is found out by whoever calls it.

@@ -16,6 +16,7 @@ mod http;
 mod news;
 mod offer;
 mod request;
+mod seats;
 mod slot;
 mod stdio;
 mod trace;
@@ -34,7 +35,6 @@ use tokio::time::Instant;
 use self::breaker::Breaker;
 use crate::config;
 pub(crate) use breaker::{Condition, Unready};
-pub(crate) use http::Listening;
 pub(crate) use news::{News, Topic};
 pub(crate) use request::{Answer, Exchange, Read, Reason, Request};
 pub(crate) use trace::Trace;
@@ -59,6 +59,16 @@ pub(crate) struct Upstream {
     signals: Signals,
     /// What it said that it offers, and when; without sessions only.
     discovered: tokio::sync::Mutex<Option<(Instant, Offer)>>,
+}
+
+/// What a client's own stream needs of the upstream while it is open.
+#[derive(Debug)]
+#[allow(dead_code, reason = "held for its drop")]
+pub(crate) enum Held {
+    /// A stream of the upstream's own.
+    Stream(Arc<http::Listening>),
+    /// The agent's process.
+    Process(stdio::Taken),
 }
 
 #[derive(Debug)]
@@ -173,14 +183,25 @@ impl Upstream {
         self.signals.news.tell_of_tools();
     }
 
-    /// Holds a stream of the upstream's own open for an agent, for as long as
-    /// what this gives is held; none where its transport needs none.
-    pub(crate) fn listening(&self, agent: &Agent) -> Option<Arc<Listening>> {
+    /// Holds a stream of the upstream's own open for an agent, or keeps its
+    /// process, for as long as what this gives is held; none where there is none.
+    pub(crate) fn listening(&self, agent: &Agent) -> Option<Held> {
         match &self.kind {
-            Kind::Http(http) if self.revision.has_sessions() => {
-                Some(http.listening(agent, self.revision, &self.breaker))
-            }
-            _ => None,
+            Kind::Http(http) if self.revision.has_sessions() => Some(Held::Stream(http.listening(
+                agent,
+                self.revision,
+                &self.breaker,
+            ))),
+            Kind::Http(_) => None,
+            Kind::Stdio(stdio) => Some(Held::Process(stdio.hold(agent)?)),
+        }
+    }
+
+    /// Ends sessions and processes that nobody has used for long.
+    pub(crate) fn tidy(&self) {
+        match &self.kind {
+            Kind::Http(http) => http.tidy(seats::IDLE),
+            Kind::Stdio(stdio) => stdio.tidy(seats::IDLE),
         }
     }
 

@@ -23,7 +23,7 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use super::receive::MOST_BYTES;
-use super::session::Session;
+use super::session::{Place, Session};
 use super::{Head, Inner, Reason, Trace};
 use crate::upstream::breaker::{Breaker, Unready};
 use crate::upstream::conversation::{Around, Step, step};
@@ -87,7 +87,11 @@ impl Inner {
         let mut opened_anew = false;
         loop {
             let began = Instant::now();
-            if let Ok(session) = self.reach(agent, revision, breaker).await {
+            // Nobody else's session takes its place while it is held.
+            let place = self.place(agent);
+            if let Ok(place) = &place
+                && let Ok(session) = self.reach(place, agent, revision, breaker).await
+            {
                 match self
                     .listen(agent, &session, breaker, &mut opened_anew)
                     .await
@@ -107,6 +111,7 @@ impl Inner {
     /// The agent's session, of an upstream that is not left alone.
     async fn reach(
         &self,
+        place: &Place,
         agent: &Agent,
         revision: Revision,
         breaker: &Breaker,
@@ -114,7 +119,7 @@ impl Inner {
         let pass = breaker.ask(Instant::now())?;
         let suspicious = pass.is_suspicious();
         let reached = match self.prepare(agent, revision, suspicious).await {
-            Ok(()) => self.ready(agent, revision).await,
+            Ok(()) => self.ready(place, agent, revision).await,
             Err(unready) => Err(unready),
         };
         match &reached {

@@ -7,7 +7,7 @@ mod meter;
 mod receive;
 mod session;
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -24,7 +24,7 @@ use rustls::pki_types::CertificateDer;
 use self::connect::{Connection, Connector, Response};
 pub(crate) use self::listen::Listening;
 use self::receive::{Open, Received, Rest};
-use self::session::{Session, Sessions};
+use self::session::{Place, Session, Sessions};
 use super::breaker::{Breaker, Unready};
 use super::{Answer, Exchange, IDENTITY, Read, Reason, Request, Signals, Trace};
 
@@ -47,6 +47,8 @@ pub(super) struct Inner {
     headers: Vec<(HeaderName, HeaderValue)>,
     connector: Arc<Connector>,
     sessions: Sessions,
+    /// For what goes on by itself.
+    me: Weak<Self>,
     /// With which clients' capabilities an upstream is greeted, in JSON.
     capabilities: Vec<u8>,
     connect_timeout: Duration,
@@ -69,17 +71,18 @@ impl Http {
         signals: Signals,
     ) -> Result<Self, rustls::Error> {
         let connector = Arc::new(Connector::new(&url, roots)?);
-        let inner = Inner {
+        let inner = Arc::new_cyclic(|me| Inner {
             url,
             headers,
             connector,
-            sessions: Sessions::default(),
+            sessions: session::none(),
+            me: me.clone(),
             capabilities,
             connect_timeout,
             signals,
-        };
+        });
         Ok(Self {
-            inner: Arc::new(inner),
+            inner,
             listeners: listen::Listeners::default(),
         })
     }
@@ -106,7 +109,8 @@ impl std::ops::Deref for Http {
 impl Inner {
     /// What the upstream said to an agent that it offers.
     pub(super) async fn offer(&self, agent: &Agent, revision: Revision) -> Result<Offer, Reason> {
-        let ready = self.ready(agent, revision).await;
+        let place = self.place(agent)?;
+        let ready = self.ready(&place, agent, revision).await;
         ready
             .map(|session| session.offer)
             .map_err(|unready| unready.reason)
@@ -126,13 +130,18 @@ impl Inner {
             let connection = opening.await.unwrap_or(Err(Reason::Timeout))?;
             self.connector.keep(connection);
         }
-        self.ready(agent, revision).await.map(drop)
+        let place = self.place(agent)?;
+        self.ready(&place, agent, revision).await.map(drop)
     }
 
     /// The agent's session, opened where there is none.
-    async fn ready(&self, agent: &Agent, revision: Revision) -> Result<Arc<Session>, Unready> {
-        let slot = self.sessions.slot(agent);
-        let mut slot = slot.turn().await;
+    async fn ready(
+        &self,
+        place: &Place,
+        agent: &Agent,
+        revision: Revision,
+    ) -> Result<Arc<Session>, Unready> {
+        let mut slot = place.turn().await;
         if let Some(session) = slot.as_ref().filter(|session| !session.is_gone()) {
             return Ok(session.clone());
         }
@@ -213,7 +222,11 @@ impl Inner {
         trace: &Trace,
         read: impl Read<T>,
     ) -> Exchange<T> {
-        let session = match self.ready(agent, revision).await {
+        let place = match self.place(agent) {
+            Ok(place) => place,
+            Err(reason) => return Exchange::NotSent(reason),
+        };
+        let session = match self.ready(&place, agent, revision).await {
             Ok(session) => session,
             Err(unready) => {
                 if unready.is_of_another() {
@@ -266,7 +279,10 @@ impl Inner {
 
     /// Sends a message that has no answer.
     pub(super) async fn tell(&self, agent: &Agent, body: Vec<u8>) {
-        let session = self.sessions.slot(agent).turn().await.clone();
+        let Some(place) = self.sessions.find(agent) else {
+            return;
+        };
+        let session = place.turn().await.clone();
         if let Some(session) = session.filter(|session| !session.is_gone()) {
             let _ = self
                 .post_quietly(&session, "notifications/cancelled", body)

@@ -1,22 +1,28 @@
 //! Sessions with one upstream, one for each agent.
 
-use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
-use countersign_evidence::Agent;
 use countersign_mcp::Revision;
 use countersign_mcp::capability::Offer;
 use http::{HeaderValue, StatusCode};
 
+use crate::upstream::seats::Seats;
 use crate::upstream::slot::Slot;
 
-/// Where one agent's session is, where there is one.
-pub(super) type Slotted = Arc<Slot<Option<Arc<Session>>>>;
+/// Sessions with one upstream, of all agents together.
+const MOST_SESSIONS: usize = 1_024;
 
-/// The agents' slots; one agent opens one session.
-#[derive(Debug, Default)]
-pub(super) struct Sessions(Mutex<HashMap<Agent, Slotted>>);
+/// Where one agent's session is, where there is one.
+pub(super) type Place = Slot<Option<Arc<Session>>>;
+
+/// The agents' places; one agent opens one session.
+pub(super) type Sessions = Seats<Place>;
+
+/// No sessions yet.
+pub(super) fn none() -> Sessions {
+    Seats::new(MOST_SESSIONS)
+}
 
 /// What the gateway and an upstream agreed on for one agent.
 #[derive(Debug)]
@@ -84,19 +90,6 @@ impl Session {
     /// Whether the upstream knows it no more.
     pub(super) fn is_gone(&self) -> bool {
         self.gone.load(Ordering::SeqCst)
-    }
-}
-
-impl Sessions {
-    pub(super) fn slot(&self, agent: &Agent) -> Slotted {
-        let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(slots.entry(agent.clone()).or_default())
-    }
-
-    /// Takes all places out.
-    pub(super) fn take(&self) -> Vec<Slotted> {
-        let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        slots.drain().map(|(_, slot)| slot).collect()
     }
 }
 

@@ -50,6 +50,11 @@ impl Living {
         (!closing).then_some(Alive(alive))
     }
 
+    /// How many have not ended yet.
+    pub(super) fn count(&self) -> usize {
+        self.0.receiver_count()
+    }
+
     /// Ends all of them and those that are being started, and waits for that.
     pub(super) async fn end(&self) {
         self.0.send_replace(true);
