@@ -374,8 +374,10 @@ impl Gateway {
     }
 
     /// Asks a server that is in use for its tools, where that is due or it says
-    /// that its list has changed.
+    /// that its list has changed; gives up sessions and processes that are not
+    /// used.
     pub(crate) async fn poll_catalog(&self, server: &Server) {
+        server.upstream.tidy();
         let now = self.environment.monotonic();
         let due = server.catalog.is_due(now) || server.upstream.tools_may_have_changed();
         if let (true, Some(agent)) = (due, server.catalog.asked()) {

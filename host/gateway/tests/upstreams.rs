@@ -182,6 +182,34 @@ async fn only_an_authoritative_answer_says_what_became_of_a_call() {
             ),
             "outcome-unknown",
         ),
+        (
+            "an event of another name that is no JSON, and then a result",
+            raw(
+                200,
+                EVENTS,
+                format!("event: ping\ndata: x\n\n{}", event(result)),
+            ),
+            "succeeded",
+        ),
+        (
+            "an error under another name, and then a result",
+            raw(
+                200,
+                EVENTS,
+                format!("event: other\n{}{}", event(error), event(result)),
+            ),
+            "succeeded",
+        ),
+        (
+            "a result under the name of messages",
+            raw(200, EVENTS, format!("event: message\n{}", event(result))),
+            "succeeded",
+        ),
+        (
+            "a result under another name",
+            raw(200, EVENTS, format!("event: other\n{}", event(result))),
+            "outcome-unknown",
+        ),
         ("an encoded result", Behaviour::Encoded, "outcome-unknown"),
         (
             "a broken connection",

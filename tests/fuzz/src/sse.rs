@@ -56,6 +56,7 @@ fn defined(stream: &[u8], limit: usize) -> (Vec<Event>, bool) {
     let mut events = Vec::new();
     let mut event: Option<Event> = None;
     let mut id = None;
+    let mut kind = &b""[..];
     for (index, line) in lines.iter().enumerate() {
         if line.len() > limit + LINE_SLACK {
             return (events, false);
@@ -66,7 +67,9 @@ fn defined(stream: &[u8], limit: usize) -> (Vec<Event>, bool) {
         };
         if line.is_empty() {
             let sent = id.take();
-            events.extend(event.take().map(|event| Event { id: sent, ..event }));
+            let event = event.take().map(|event| Event { id: sent, ..event });
+            events.extend(event.filter(|_| kind.is_empty() || kind == b"message"));
+            kind = b"";
             continue;
         }
         let (name, value) = match line.iter().position(|byte| *byte == b':') {
@@ -76,6 +79,9 @@ fn defined(stream: &[u8], limit: usize) -> (Vec<Event>, bool) {
         let value = value.strip_prefix(b" ").unwrap_or(value);
         if name == b"id" && !value.contains(&0) {
             id = Some(value.to_vec());
+        }
+        if name == b"event" {
+            kind = value;
         }
         if name == b"data" {
             let data = match event.take() {

@@ -70,5 +70,6 @@ pub(super) const fn explained(reason: Reason) -> &'static str {
         Reason::Unwritable => "the request could not be put together",
         Reason::Cancelled => "the caller cancelled it",
         Reason::ShuttingDown => "the gateway is shutting down",
+        Reason::Crowded => "too many agents use the server",
     }
 }

@@ -20,7 +20,7 @@ use super::attempt::{Arrival, Attempt};
 use super::classify::{Classified, Stopped};
 use crate::delivery::Reply;
 use crate::state::Gateway;
-use crate::upstream::Unready;
+use crate::upstream::{Reason, Unready};
 
 /// Refuses attempts that were bound, through the ledger.
 #[derive(Clone, Copy)]
@@ -301,6 +301,9 @@ async fn record_unread(
 /// What a caller is told of a server that cannot be spoken to; nothing was
 /// reserved for it.
 pub(crate) fn unavailable(unready: Unready) -> Problem {
+    if unready.reason == Reason::Crowded {
+        return super::overloaded();
+    }
     let mut problem = Problem::new(ErrorCode::UpstreamUnavailable);
     problem.retry_after_ms = unready
         .again_in

@@ -263,9 +263,11 @@ impl Prepared {
         let _ = agents.await;
         chores.abort();
         fresh.abort();
-        for server in gateway.servers.values() {
-            server.upstream.close().await;
+        let mut closing = tokio::task::JoinSet::new();
+        for server in gateway.servers.values().cloned() {
+            closing.spawn(async move { server.upstream.close().await });
         }
+        while closing.join_next().await.is_some() {}
         gateway
             .suppressed
             .write(&gateway.ledger, gateway.environment.now())

@@ -50,10 +50,11 @@ impl Unready {
     }
 
     /// Whether it speaks against the upstream: what was not tried says nothing,
-    /// what another tried is that one's to say, and an upstream that answers,
-    /// whatever it says, is there.
+    /// what another tried is that one's to say, that too many use it says that
+    /// it is used, and an upstream that answers, whatever it says, is there.
     pub(super) fn counts(self) -> bool {
-        self.again_in.is_none() && !self.another && self.reason != Reason::Ungreeted
+        let says_so = !matches!(self.reason, Reason::Ungreeted | Reason::Crowded);
+        self.again_in.is_none() && !self.another && says_so
     }
 }
 

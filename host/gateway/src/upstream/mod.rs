@@ -16,6 +16,7 @@ mod http;
 mod news;
 mod offer;
 mod request;
+mod seats;
 mod slot;
 mod stdio;
 mod trace;
@@ -34,7 +35,6 @@ use tokio::time::Instant;
 use self::breaker::Breaker;
 use crate::config;
 pub(crate) use breaker::{Condition, Unready};
-pub(crate) use http::Listening;
 pub(crate) use news::{News, Topic};
 pub(crate) use request::{Answer, Exchange, Read, Reason, Request};
 pub(crate) use slot::Slot;
@@ -53,7 +53,7 @@ pub(crate) const IDENTITY: Identity = Identity {
 #[derive(Debug)]
 pub(crate) struct Upstream {
     kind: Kind,
-    breaker: Breaker,
+    breaker: Arc<Breaker>,
     revision: Revision,
     call_timeout: Duration,
     connect_timeout: Duration,
@@ -61,6 +61,16 @@ pub(crate) struct Upstream {
     signals: Signals,
     /// What it said that it offers, and when; without sessions only.
     discovered: Slot<Option<(Instant, Offer)>>,
+}
+
+/// What a client's own stream needs of the upstream while it is open.
+#[derive(Debug)]
+#[allow(dead_code, reason = "held for its drop")]
+pub(crate) enum Held {
+    /// A stream of the upstream's own.
+    Stream(Arc<http::Listening>),
+    /// The agent's process.
+    Process(stdio::Taken),
 }
 
 #[derive(Debug)]
@@ -138,7 +148,7 @@ impl Upstream {
         };
         Ok(Self {
             kind,
-            breaker: Breaker::new(server.name.as_str(), server.patience),
+            breaker: Arc::new(Breaker::new(server.name.as_str(), server.patience)),
             revision: server.revision,
             call_timeout: server.call_timeout,
             connect_timeout: server.connect_timeout,
@@ -182,14 +192,25 @@ impl Upstream {
         self.signals.news.tell_of_tools();
     }
 
-    /// Holds a stream of the upstream's own open for an agent, for as long as
-    /// what this gives is held; none where its transport needs none.
-    pub(crate) fn listening(&self, agent: &Agent) -> Option<Arc<Listening>> {
+    /// Holds a stream of the upstream's own open for an agent, or keeps its
+    /// process, for as long as what this gives is held; none where there is none.
+    pub(crate) fn listening(&self, agent: &Agent) -> Option<Held> {
         match &self.kind {
-            Kind::Http(http) if self.revision.has_sessions() => {
-                Some(http.listening(agent, self.revision))
-            }
-            _ => None,
+            Kind::Http(http) if self.revision.has_sessions() => Some(Held::Stream(http.listening(
+                agent,
+                self.revision,
+                &self.breaker,
+            ))),
+            Kind::Http(_) => None,
+            Kind::Stdio(stdio) => Some(Held::Process(stdio.hold(agent)?)),
+        }
+    }
+
+    /// Ends sessions and processes that nobody has used for long.
+    pub(crate) fn tidy(&self) {
+        match &self.kind {
+            Kind::Http(http) => http.tidy(seats::IDLE),
+            Kind::Stdio(stdio) => stdio.tidy(seats::IDLE),
         }
     }
 

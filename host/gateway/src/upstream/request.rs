@@ -71,6 +71,8 @@ pub(crate) enum Reason {
     Cancelled,
     /// The gateway shuts down.
     ShuttingDown,
+    /// As many agents use it as may.
+    Crowded,
 }
 
 impl Reason {
@@ -89,6 +91,7 @@ impl Reason {
             Self::Unwritable => "request-unwritable",
             Self::Cancelled => "cancelled",
             Self::ShuttingDown => "shutting-down",
+            Self::Crowded => "overloaded",
         }
     }
 

@@ -22,6 +22,7 @@ use std::time::Duration;
 
 use countersign_gateway::config::Config;
 use countersign_gateway::environment::Environment;
+use countersign_gateway::identity::Token;
 use countersign_gateway::{Ended, Reloader, prepare};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -75,6 +76,32 @@ impl Gateway {
         Self::start_in(folder).await
     }
 
+    /// The same with so many agents, each known by a token of its own.
+    pub async fn of_agents(count: u8, servers: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut tokens = countersign_gateway::identity::TokenFile::default();
+        for number in 0..count {
+            let name = format!("agent-{number}");
+            tokens.add(&name, &token(number), "now").unwrap();
+        }
+        std::fs::write(folder.path().join("tokens.toml"), tokens.to_text()).unwrap();
+        std::fs::create_dir(folder.path().join("policies")).unwrap();
+        std::fs::write(folder.path().join("policies/test.cedar"), PERMIT_ALL).unwrap();
+        let text = format!(
+            "listen = \"127.0.0.1:0\"\n[identity]\nmode = \"tokens\"\n\
+             tokens = \"tokens.toml\"\n[policy]\nfolder = \"policies\"\n{servers}"
+        );
+        std::fs::write(folder.path().join("countersign.toml"), text).unwrap();
+        Self::start_in(folder).await
+    }
+
+    /// A client that is one of these agents.
+    pub fn agent(&self, number: u8) -> Client {
+        let token = token(number);
+        let bearer = format!("Bearer {}", token.reveal());
+        self.client().with("authorization", &bearer)
+    }
+
     /// Starts, or starts again, what is configured in a folder.
     pub async fn start_in(folder: tempfile::TempDir) -> Self {
         Self::start_at(folder, Environment::system()).await
@@ -114,6 +141,10 @@ impl Gateway {
         drop(self.stop.take());
         (self.run.await.unwrap(), self.folder)
     }
+}
+
+fn token(number: u8) -> Token {
+    Token::from_random([number; 32])
 }
 
 /// The entries of a gateway that was stopped, as JSON.

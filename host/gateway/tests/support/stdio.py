@@ -1,19 +1,23 @@
 """A small MCP server over stdio, whose folder says how it behaves and keeps what it did.
 
 A file `broken` makes it end at once, `mute` keeps it from ever answering `initialize`, `modern` makes it answer in a
-revision that has no such request, `stubborn` keeps it from ending with its input. The tool `pay` works, `die` ends the
+revision that has no such request, `stubborn` keeps it from ending with its input, and `immortal` from ending when it is
+asked to. The tool `pay` works, `die` ends the
 process without an answer, `wait` never answers. `ask` asks its client for a sample and answers once a reply has come,
 `takeback` takes that back and answers, `leave` answers without waiting. `say` writes its argument `text` as it is, with
-the id of the request for `ID` and 11 MiB for `PAD`, and `then` ends (`end`) or reads no more (`deaf`). A line that is no JSON is passed over, as the official SDKs do it.
+the id of the request for `ID` and 11 MiB for `PAD`, and `then` ends (`end`) or reads no more (`deaf`). `help` starts a helper that inherits its `inherits` (`both` its input and
+its output, or its `output` alone) and then ends, is `killed` or reads no more (`deaf`); it answers only where it lives on. A line that is no JSON is passed over, as the official SDKs do it.
 """
 
 import json
 import os
 import pathlib
+import signal
+import subprocess
 import sys
 import time
 
-NAMES = ("pay", "die", "wait", "ask", "takeback", "leave", "say")
+NAMES = ("pay", "die", "wait", "ask", "takeback", "leave", "say", "help")
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 folder = pathlib.Path(sys.argv[1])
 
@@ -28,6 +32,8 @@ def say(message):
     sys.stdout.flush()
 
 
+if (folder / "immortal").exists():
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
 note("starts")
 note("processes", os.getpid())
 if (folder / "broken").exists():
@@ -85,6 +91,17 @@ for line in sys.stdin:
             if arguments.get("then") == "deaf":
                 os.close(0)
                 time.sleep(60)
+        if name == "help":
+            arguments = message["params"]["arguments"]
+            fed = None if arguments["inherits"] == "both" else subprocess.DEVNULL
+            note("processes", subprocess.Popen(["sleep", "60"], stdin=fed).pid)
+            if arguments["then"] == "end":
+                os._exit(1)
+            if arguments["then"] == "killed":
+                os.kill(os.getpid(), signal.SIGKILL)
+            say({"id": request, "result": {"content": []}})
+            os.close(0)
+            time.sleep(60)
 if (folder / "stubborn").exists():
     time.sleep(60)
 note("ends")

@@ -5,7 +5,7 @@ mod behaviour;
 
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -44,6 +44,13 @@ struct Shared {
     /// that ends at once.
     streams: Mutex<Option<(u16, &'static str)>>,
     streams_asked: AtomicUsize,
+    /// Whether it never answers that a session is over.
+    clings: AtomicBool,
+    /// What it says of the sessions up to that number, which it knows no more:
+    /// the status and the body.
+    forgotten: Mutex<Option<(usize, u16, String)>>,
+    /// What came for a session that it knows no more.
+    refused: Mutex<Vec<String>>,
     seen: Mutex<Vec<(HeaderMap, Bytes)>>,
     told: Mutex<Vec<Value>>,
     about_task: Mutex<String>,
@@ -77,6 +84,9 @@ impl Upstream {
             notes: Mutex::new(StatusCode::ACCEPTED),
             streams: Mutex::default(),
             streams_asked: AtomicUsize::new(0),
+            clings: AtomicBool::new(false),
+            forgotten: Mutex::default(),
+            refused: Mutex::default(),
             seen: Mutex::default(),
             told: Mutex::default(),
             about_task: Mutex::default(),
@@ -157,6 +167,23 @@ impl Upstream {
         self.shared.streams_asked.load(Ordering::SeqCst)
     }
 
+    /// Knows none of its sessions any more, and says so with this status and
+    /// this body, in JSON where there is one; `ID` in it stands for the request's.
+    pub fn forget(&self, status: u16, body: &str) {
+        let greeted = self.initializes();
+        *self.shared.forgotten.lock().unwrap() = Some((greeted, status, body.to_owned()));
+    }
+
+    /// The requests that came for a session that it knows no more, by method.
+    pub fn refused(&self) -> Vec<String> {
+        self.shared.refused.lock().unwrap().clone()
+    }
+
+    /// Never answers that a session is over.
+    pub fn cling(&self) {
+        self.shared.clings.store(true, Ordering::SeqCst);
+    }
+
     /// Answers every question about a task with this raw JSON; as an error
     /// where it has a `code`.
     pub fn about_task(&self, answer: &str) {
@@ -214,6 +241,16 @@ impl Upstream {
         listeners.len()
     }
 
+    /// Ends its own streams.
+    pub fn hang_up(&self) {
+        self.shared.listeners.lock().unwrap().clear();
+    }
+
+    /// Opens its own streams again as it did at first.
+    pub fn stream(&self) {
+        *self.shared.streams.lock().unwrap() = None;
+    }
+
     /// Says something on its own streams.
     pub async fn tell(&self, message: &str) {
         let listeners = self.shared.listeners.lock().unwrap().clone();
@@ -245,6 +282,22 @@ async fn answer(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
+    let forgotten = shared.forgotten.lock().unwrap().clone();
+    if let Some((last, status, said)) = &forgotten
+        && let Some(session) = headers.get("mcp-session-id")
+        && session.to_str().unwrap()[1..].parse::<usize>().unwrap() <= *last
+    {
+        let message: Value = serde_json::from_slice(&body).unwrap_or_default();
+        let asked = message["method"].as_str().unwrap_or(method.as_str());
+        shared.refused.lock().unwrap().push(asked.to_owned());
+        let said = said.replace("ID", &message["id"].to_string());
+        let kind = if said.is_empty() {
+            ""
+        } else {
+            "application/json"
+        };
+        return response(*status, kind, Body::from(said));
+    }
     if method == Method::GET {
         shared.streams_asked.fetch_add(1, Ordering::SeqCst);
         if let Some((status, kind)) = *shared.streams.lock().unwrap() {
@@ -253,6 +306,9 @@ async fn answer(
         let (sender, receiver) = tokio::sync::mpsc::channel(8);
         shared.listeners.lock().unwrap().push(sender);
         return response(200, "text/event-stream", Body::new(Stream(receiver)));
+    }
+    if method == Method::DELETE && shared.clings.load(Ordering::SeqCst) {
+        return std::future::pending().await;
     }
     if method != Method::POST {
         return StatusCode::METHOD_NOT_ALLOWED.into_response();
@@ -280,7 +336,7 @@ async fn answer(
     }
     match text("/method").as_deref() {
         Some("initialize") => {
-            shared.initializes.fetch_add(1, Ordering::SeqCst);
+            let number = shared.initializes.fetch_add(1, Ordering::SeqCst) + 1;
             let greeting = *shared.greeting.lock().unwrap();
             tokio::time::sleep(greeting).await;
             let other = shared.greets_in.lock().unwrap().clone();
@@ -291,7 +347,7 @@ async fn answer(
             }));
             response
                 .headers_mut()
-                .insert("mcp-session-id", "s1".parse().unwrap());
+                .insert("mcp-session-id", format!("s{number}").parse().unwrap());
             response
         }
         Some("tools/list") if !shared.answers.lock().unwrap().contains_key("tools/list") => {

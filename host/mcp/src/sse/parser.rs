@@ -2,7 +2,9 @@
 //!
 //! It follows the event stream format of the HTML standard: lines end with
 //! LF, CR or CRLF, one byte order mark may stand at the start, and an event
-//! that the stream's end cuts off is no event. Work is linear in the bytes,
+//! that the stream's end cuts off is no event. Of the types that events may have
+//! only `message`, which is also that of an event without one, carries messages:
+//! what has another is held to the limit and is no event. Work is linear in the bytes,
 //! however they are cut into chunks.
 
 use thiserror::Error;
@@ -30,6 +32,8 @@ pub struct Parser {
     line: Vec<u8>,
     event: Event,
     has_data: bool,
+    /// Whether the event has a type of its own.
+    is_other: bool,
     at_start: bool,
     after_cr: bool,
 }
@@ -44,6 +48,7 @@ impl Parser {
             line: Vec::new(),
             event: Event::default(),
             has_data: false,
+            is_other: false,
             at_start: true,
             after_cr: false,
         }
@@ -95,7 +100,8 @@ impl Parser {
         };
         if line.is_empty() {
             let event = std::mem::take(&mut self.event);
-            if std::mem::take(&mut self.has_data) {
+            let is_other = std::mem::take(&mut self.is_other);
+            if std::mem::take(&mut self.has_data) && !is_other {
                 events.push(event);
             }
             return Ok(());
@@ -120,7 +126,8 @@ impl Parser {
                 self.has_data = true;
             }
             b"id" if !value.contains(&0) => self.event.id = Some(value.to_vec()),
-            // `event`, `retry`, comments and what nobody knows.
+            b"event" => self.is_other = !matches!(value, b"" | b"message"),
+            // `retry`, comments and what nobody knows.
             _ => {}
         }
         Ok(())
@@ -146,13 +153,29 @@ mod tests {
     #[test]
     fn however_the_stream_is_cut_the_events_are_the_same() {
         type Case<'c> = (&'c str, &'c [u8], &'c [&'c [u8]]);
-        let cases: [Case<'_>; 10] = [
+        let cases: [Case<'_>; 13] = [
             ("LF", b"data: {}\n\n", &[b"{}"]),
             ("CRLF", b"data: {}\r\n\r\ndata: 2\r\n\r\n", &[b"{}", b"2"]),
             (
                 "CRLF between lines of one event",
                 b"data: 1\r\ndata: 2\r\n\r\n",
                 &[b"1\n2"],
+            ),
+            (
+                "events with a name of their own are none",
+                b"event: ping\ndata: x\n\nevent:other\ndata: 1\n\ndata: 2\nevent: end\n\ndata: 3\n\n",
+                &[b"3"],
+            ),
+            (
+                "the last name counts, and an empty one is none",
+                b"event: ping\nevent: message\ndata: 1\n\nevent: ping\nevent\ndata: 2\n\n\
+                  event: message\nevent: ping\ndata: 3\n\nevent: Message\ndata: 4\n\n",
+                &[b"1", b"2"],
+            ),
+            (
+                "a name without data is of no other event",
+                b"event: ping\n\ndata: 1\n\n",
+                &[b"1"],
             ),
             ("CR alone", b"data: {}\r\rdata: 2\r\r", &[b"{}", b"2"]),
             (
@@ -230,6 +253,12 @@ mod tests {
         assert_eq!(
             parser.push(b"data: 12345\ndata: 6789\n\n", &mut events),
             Err(Overflow { limit: 8 })
+        );
+        let mut parser = Parser::new(8);
+        assert_eq!(
+            parser.push(b"event: ping\ndata: 12345\ndata: 6789\n\n", &mut events),
+            Err(Overflow { limit: 8 }),
+            "also of an event that is none"
         );
         let mut parser = Parser::new(8);
         parser.push(b"data: 12345678\n\n", &mut events).unwrap();

@@ -1,12 +1,13 @@
 //! An upstream that speaks Streamable HTTP.
 
 mod connect;
+mod leave;
 mod listen;
 mod meter;
 mod receive;
 mod session;
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -23,8 +24,8 @@ use rustls::pki_types::CertificateDer;
 use self::connect::{Connection, Connector, Response};
 pub(crate) use self::listen::Listening;
 use self::receive::{Open, Received, Rest};
-use self::session::{Session, Sessions};
-use super::breaker::Unready;
+use self::session::{Place, Session, Sessions};
+use super::breaker::{Breaker, Unready};
 use super::{Answer, Exchange, IDENTITY, Read, Reason, Request, Signals, Trace};
 
 /// The longest list of connections that were found closed before a byte was
@@ -46,6 +47,8 @@ pub(super) struct Inner {
     headers: Vec<(HeaderName, HeaderValue)>,
     connector: Arc<Connector>,
     sessions: Sessions,
+    /// For what goes on by itself.
+    me: Weak<Self>,
     /// With which clients' capabilities an upstream is greeted, in JSON.
     capabilities: Vec<u8>,
     connect_timeout: Duration,
@@ -68,24 +71,30 @@ impl Http {
         signals: Signals,
     ) -> Result<Self, rustls::Error> {
         let connector = Arc::new(Connector::new(&url, roots)?);
-        let inner = Inner {
+        let inner = Arc::new_cyclic(|me| Inner {
             url,
             headers,
             connector,
-            sessions: Sessions::default(),
+            sessions: session::none(),
+            me: me.clone(),
             capabilities,
             connect_timeout,
             signals,
-        };
+        });
         Ok(Self {
-            inner: Arc::new(inner),
+            inner,
             listeners: listen::Listeners::default(),
         })
     }
 
     /// A stream of the upstream's own, one for each agent however many want it.
-    pub(super) fn listening(&self, agent: &Agent, revision: Revision) -> Arc<Listening> {
-        self.listeners.hold(&self.inner, agent, revision)
+    pub(super) fn listening(
+        &self,
+        agent: &Agent,
+        revision: Revision,
+        breaker: &Arc<Breaker>,
+    ) -> Arc<Listening> {
+        self.listeners.hold(&self.inner, agent, revision, breaker)
     }
 }
 
@@ -100,7 +109,8 @@ impl std::ops::Deref for Http {
 impl Inner {
     /// What the upstream said to an agent that it offers.
     pub(super) async fn offer(&self, agent: &Agent, revision: Revision) -> Result<Offer, Reason> {
-        let ready = self.ready(agent, revision).await;
+        let place = self.place(agent)?;
+        let ready = self.ready(&place, agent, revision).await;
         ready
             .map(|session| session.offer)
             .map_err(|unready| unready.reason)
@@ -120,14 +130,19 @@ impl Inner {
             let connection = opening.await.unwrap_or(Err(Reason::Timeout))?;
             self.connector.keep(connection);
         }
-        self.ready(agent, revision).await.map(drop)
+        let place = self.place(agent)?;
+        self.ready(&place, agent, revision).await.map(drop)
     }
 
     /// The agent's session, opened where there is none.
-    async fn ready(&self, agent: &Agent, revision: Revision) -> Result<Arc<Session>, Unready> {
-        let slot = self.sessions.slot(agent);
-        let mut slot = slot.turn().await;
-        if let Some(session) = &*slot {
+    async fn ready(
+        &self,
+        place: &Place,
+        agent: &Agent,
+        revision: Revision,
+    ) -> Result<Arc<Session>, Unready> {
+        let mut slot = place.turn().await;
+        if let Some(session) = slot.as_ref().filter(|session| !session.is_gone()) {
             return Ok(session.clone());
         }
         let session = Arc::new(if revision.has_sessions() {
@@ -173,12 +188,12 @@ impl Inner {
         let (received, rest) = receive::answer(sent.response, &open, read).await;
         self.recycle(sent.connection, rest);
         let Received::Answer(value) = received else {
-            tracing::warn!(url = %self.url, "the server did not answer `initialize`");
+            self.ungreeted("the server did not answer `initialize`");
             return Err(Reason::Ungreeted);
         };
         let (agreed, offer) = value;
         if !agreed.has_sessions() {
-            tracing::warn!(url = %self.url, "the server negotiated `{agreed}` in `initialize`");
+            self.ungreeted(&format!("the server negotiated `{agreed}` in `initialize`"));
             return Err(Reason::Ungreeted);
         }
         let session = Session::greeted(agreed, offer, secret);
@@ -192,6 +207,13 @@ impl Inner {
         Ok(session)
     }
 
+    /// Says where a server is that cannot be greeted; its path and its query may
+    /// hold a secret.
+    fn ungreeted(&self, what: &str) {
+        let (host, port) = (self.url.host(), self.url.port_u16());
+        tracing::warn!(host, port, "{what}");
+    }
+
     pub(super) async fn exchange<T: Send>(
         &self,
         agent: &Agent,
@@ -200,7 +222,11 @@ impl Inner {
         trace: &Trace,
         read: impl Read<T>,
     ) -> Exchange<T> {
-        let session = match self.ready(agent, revision).await {
+        let place = match self.place(agent) {
+            Ok(place) => place,
+            Err(reason) => return Exchange::NotSent(reason),
+        };
+        let session = match self.ready(&place, agent, revision).await {
             Ok(session) => session,
             Err(unready) => {
                 if unready.is_of_another() {
@@ -234,7 +260,8 @@ impl Inner {
                 };
             }
         };
-        let gone = session.is_gone(sent.response.status());
+        // The next request opens a new one; this one is not sent again.
+        session.met(sent.response.status());
         let open = Open {
             id,
             agent,
@@ -246,20 +273,17 @@ impl Inner {
         self.recycle(sent.connection, rest);
         match received {
             Received::Answer(value) => Exchange::Answered(value),
-            Received::Nothing { reason, received } => {
-                if gone {
-                    // The next call opens a new one; this call is not sent again.
-                    self.sessions.forget(agent, &session).await;
-                }
-                Exchange::Unanswered { reason, received }
-            }
+            Received::Nothing { reason, received } => Exchange::Unanswered { reason, received },
         }
     }
 
     /// Sends a message that has no answer.
     pub(super) async fn tell(&self, agent: &Agent, body: Vec<u8>) {
-        let session = self.sessions.slot(agent).turn().await.clone();
-        if let Some(session) = session {
+        let Some(place) = self.sessions.find(agent) else {
+            return;
+        };
+        let session = place.turn().await.clone();
+        if let Some(session) = session.filter(|session| !session.is_gone()) {
             let _ = self
                 .post_quietly(&session, "notifications/cancelled", body)
                 .await;
@@ -395,27 +419,6 @@ impl Inner {
         builder
             .body(Full::new(Bytes::from(body)))
             .map_err(|_| Reason::Unwritable)
-    }
-
-    /// Ends the sessions, as good manners ask; best effort.
-    pub(super) async fn close(&self) {
-        for session in self.sessions.take().await {
-            if session.secret.is_none() {
-                continue;
-            }
-            let head = Head {
-                session: Some(&session),
-                method: "",
-                name: None,
-                mirrored: &[],
-            };
-            if let Ok(request) = self.request(Method::DELETE, &head, Vec::new()) {
-                let trace = Trace::default();
-                let ending = self.send(request, None, &trace);
-                let _ = tokio::time::timeout(Duration::from_secs(1), ending).await;
-            }
-        }
-        self.connector.forget();
     }
 }
 

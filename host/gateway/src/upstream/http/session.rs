@@ -1,21 +1,28 @@
 //! Sessions with one upstream, one for each agent.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use countersign_evidence::Agent;
 use countersign_mcp::Revision;
 use countersign_mcp::capability::Offer;
 use http::{HeaderValue, StatusCode};
 
+use crate::upstream::seats::Seats;
 use crate::upstream::slot::Slot;
 
-type Place = Arc<Slot<Option<Arc<Session>>>>;
+/// Sessions with one upstream, of all agents together.
+const MOST_SESSIONS: usize = 1_024;
 
-/// The agents' slots; one agent opens one session.
-#[derive(Debug, Default)]
-pub(super) struct Sessions(Mutex<HashMap<Agent, Place>>);
+/// Where one agent's session is, where there is one.
+pub(super) type Place = Slot<Option<Arc<Session>>>;
+
+/// The agents' places; one agent opens one session.
+pub(super) type Sessions = Seats<Place>;
+
+/// No sessions yet.
+pub(super) fn none() -> Sessions {
+    Seats::new(MOST_SESSIONS)
+}
 
 /// What the gateway and an upstream agreed on for one agent.
 #[derive(Debug)]
@@ -26,6 +33,8 @@ pub(super) struct Session {
     /// What it said that it offers.
     pub(super) offer: Offer,
     last_id: AtomicU64,
+    /// Whether the upstream said that it knows it no more.
+    gone: AtomicBool,
 }
 
 impl Session {
@@ -36,6 +45,7 @@ impl Session {
             secret: None,
             offer: Offer::default(),
             last_id: AtomicU64::new(0),
+            gone: AtomicBool::new(false),
         }
     }
 
@@ -53,6 +63,7 @@ impl Session {
             secret,
             offer,
             last_id: AtomicU64::new(1),
+            gone: AtomicBool::new(false),
         }
     }
 
@@ -61,72 +72,45 @@ impl Session {
         self.last_id.fetch_add(1, Ordering::SeqCst) + 1
     }
 
-    /// Whether a status says that the upstream does not know this session.
-    pub(super) fn is_gone(&self, status: StatusCode) -> bool {
-        self.secret.is_some() && status == StatusCode::NOT_FOUND
-    }
-}
-
-impl Sessions {
-    pub(super) fn slot(&self, agent: &Agent) -> Place {
-        let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(slots.entry(agent.clone()).or_default())
-    }
-
-    /// Forgets a session, unless another has taken its place.
-    pub(super) async fn forget(&self, agent: &Agent, session: &Arc<Session>) {
-        let slot = self.slot(agent);
-        let mut slot = slot.turn().await;
-        if slot
-            .as_ref()
-            .is_some_and(|current| Arc::ptr_eq(current, session))
-        {
-            *slot = None;
+    /// Notes the status of an answer to a request in this session, whatever came
+    /// with it. An upstream that knows the session no more says 404; many say 400,
+    /// which also says other things: then a session is opened that was not needed.
+    pub(super) fn met(&self, status: StatusCode) {
+        let gone = matches!(status, StatusCode::NOT_FOUND | StatusCode::BAD_REQUEST);
+        if gone && self.secret.is_some() {
+            self.lose();
         }
     }
 
-    /// Takes all sessions out.
-    pub(super) async fn take(&self) -> Vec<Arc<Session>> {
-        let slots: Vec<Place> = {
-            let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            slots.drain().map(|(_, slot)| slot).collect()
-        };
-        let mut sessions = Vec::new();
-        for slot in slots {
-            sessions.extend(slot.turn().await.take());
-        }
-        sessions
+    /// The next request opens another one.
+    pub(super) fn lose(&self) {
+        self.gone.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether the upstream knows it no more.
+    pub(super) fn is_gone(&self) -> bool {
+        self.gone.load(Ordering::SeqCst)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::agent;
-
-    #[tokio::test]
-    async fn only_the_session_that_was_found_gone_is_forgotten_and_only_its_agents() {
-        let sessions = Sessions::default();
-        let session = || Arc::new(Session::without(Revision::R2025_11_25));
-        let (gone, newer, others) = (session(), session(), session());
-        *sessions.slot(&agent("a")).turn().await = Some(Arc::clone(&newer));
-        *sessions.slot(&agent("b")).turn().await = Some(Arc::clone(&others));
-        // Whoever met it gone comes after another has opened a new one.
-        sessions.forget(&agent("a"), &gone).await;
-        assert!(sessions.slot(&agent("a")).turn().await.is_some());
-        sessions.forget(&agent("a"), &newer).await;
-        assert!(sessions.slot(&agent("a")).turn().await.is_none());
-        assert!(sessions.slot(&agent("b")).turn().await.is_some());
-    }
 
     #[test]
-    fn a_session_is_gone_where_the_server_gave_one_and_says_404_of_it() {
-        let secret = Some(HeaderValue::from_static("s"));
-        let offer = Offer::default();
-        let given = Session::greeted(Revision::R2025_11_25, offer, secret);
-        let none = Session::without(Revision::R2026_07_28);
-        assert!(given.is_gone(StatusCode::NOT_FOUND));
-        assert!(!given.is_gone(StatusCode::BAD_REQUEST));
-        assert!(!none.is_gone(StatusCode::NOT_FOUND));
+    fn a_session_is_gone_where_the_server_gave_one_and_says_so() {
+        for (status, says_so) in [(404, true), (400, true), (200, false), (500, false)] {
+            let status = StatusCode::from_u16(status).unwrap();
+            let secret = Some(HeaderValue::from_static("s"));
+            let offer = Offer::default();
+            let given = Session::greeted(Revision::R2025_11_25, offer, secret);
+            given.met(status);
+            assert_eq!(given.is_gone(), says_so, "{status}");
+            given.met(StatusCode::OK);
+            assert_eq!(given.is_gone(), says_so, "for good");
+            let none = Session::without(Revision::R2026_07_28);
+            none.met(status);
+            assert!(!none.is_gone(), "{status}");
+        }
     }
 }

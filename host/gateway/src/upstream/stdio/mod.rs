@@ -1,14 +1,14 @@
 //! An upstream that is a process of our own: one JSON message a line.
 //!
 //! Each agent has a process to itself, started at its first use and again
-//! after it ended; `place` says when. It is given a clean environment, and what
-//! it writes to its standard error goes to the log of the gateway.
+//! after it ended; `place` says when, and `ending` how it ends. It is given a clean environment, and what
+//! it writes to its standard error goes to the log of the gateway, as `server_stderr`.
 
+mod ending;
 mod place;
 mod process;
 mod waiting;
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -19,13 +19,21 @@ use countersign_mcp::capability::Offer;
 use countersign_mcp::incoming;
 use countersign_mcp::{Revision, envelope};
 
+use self::ending::Living;
 use self::place::Place;
 use self::process::Process;
 use super::breaker::Unready;
 use super::conversation::{Around, Step, step};
+use super::seats::{Seated, Seats};
 use super::slot::Slot;
 use super::{Exchange, IDENTITY, Read, Reason, Request, Signals, Trace};
 use crate::config::Patience;
+
+/// Processes of one server, of all agents together.
+const MOST_PROCESSES: usize = 64;
+
+/// An agent's process, while somebody uses it.
+pub(crate) type Taken = Seated<Seat>;
 
 /// What is started.
 #[derive(Clone)]
@@ -38,7 +46,7 @@ pub(super) struct Command {
 
 /// What belongs to one agent.
 #[derive(Debug, Default)]
-struct Seat {
+pub(crate) struct Seat {
     place: Slot<Place>,
     /// The process that was greeted last, for whoever only asks whether it runs:
     /// the place may be waited for.
@@ -54,10 +62,17 @@ pub(super) struct Stdio {
     patience: Patience,
     connect_timeout: Duration,
     signals: Signals,
-    processes: Mutex<HashMap<Agent, Arc<Seat>>>,
+    seats: Seats<Seat>,
+    living: Living,
 }
 
 impl Seat {
+    fn end(&self) {
+        if let Some(process) = self.last().upgrade() {
+            process.end();
+        }
+    }
+
     fn last(&self) -> MutexGuard<'_, Weak<Process>> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -79,50 +94,72 @@ impl Stdio {
             patience,
             connect_timeout,
             signals,
-            processes: Mutex::default(),
+            seats: Seats::new(MOST_PROCESSES),
+            living: Living::default(),
         }
     }
 
-    fn seat(&self, agent: &Agent) -> Arc<Seat> {
-        let mut seats = self
-            .processes
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(seats.entry(agent.clone()).or_default())
+    /// The agent's place; the process whose place makes room for it ends.
+    fn seat(&self, agent: &Agent) -> Result<Taken, Reason> {
+        // What has been given up may take its time to end.
+        if self.seats.find(agent).is_none() && self.living.count() >= 2 * MOST_PROCESSES {
+            return Err(Reason::Crowded);
+        }
+        let (seat, given_up) = self.seats.take(agent)?;
+        given_up.iter().for_each(Seat::end);
+        Ok(seat)
+    }
+
+    /// Keeps the agent's process, where there is one, from making room.
+    pub(super) fn hold(&self, agent: &Agent) -> Option<Taken> {
+        self.seats.find(agent)
+    }
+
+    /// Ends the processes that nobody has used for so long.
+    pub(super) fn tidy(&self, idle: Duration) {
+        self.seats.give_up(idle).iter().for_each(Seat::end);
     }
 
     /// Whether the agent's process runs; false while it is being started.
     pub(super) fn runs(&self, agent: &Agent) -> bool {
-        self.seat(agent)
-            .last()
-            .upgrade()
-            .is_some_and(|process| !process.has_ended())
+        let process = self
+            .seats
+            .find(agent)
+            .and_then(|seat| seat.last().upgrade());
+        process.is_some_and(|process| !process.has_ended())
     }
 
     /// Starts the agent's process where there is none.
     pub(super) async fn prepare(&self, agent: &Agent, revision: Revision) -> Result<(), Unready> {
-        self.ready(agent, revision).await.map(drop)
+        let seat = self.seat(agent)?;
+        self.ready(&seat, agent, revision).await.map(drop)
     }
 
     /// What the agent's process said that it offers.
     pub(super) async fn offer(&self, agent: &Agent, revision: Revision) -> Result<Offer, Reason> {
-        match self.ready(agent, revision).await {
+        let seat = self.seat(agent)?;
+        match self.ready(&seat, agent, revision).await {
             Ok(process) => Ok(process.offer()),
             Err(unready) => Err(unready.reason),
         }
     }
 
     /// The agent's process, started and greeted where there is none.
-    async fn ready(&self, agent: &Agent, revision: Revision) -> Result<Arc<Process>, Unready> {
-        let seat = self.seat(agent);
+    async fn ready(
+        &self,
+        seat: &Seat,
+        agent: &Agent,
+        revision: Revision,
+    ) -> Result<Arc<Process>, Unready> {
         let mut place = seat.place.turn().await;
         if let Some(process) = place.running() {
             return Ok(process);
         }
         place.may_start(&self.server, self.patience)?;
         let starting = async {
-            let starting =
-                Process::start(&self.server, agent, &self.command, self.signals.clone())?;
+            let alive = self.living.enter().ok_or(Reason::ShuttingDown)?;
+            let signals = self.signals.clone();
+            let starting = Process::start(&self.server, agent, &self.command, signals, alive)?;
             if revision.has_sessions() {
                 let offer = greet(starting.process(), revision, &self.capabilities).await?;
                 starting.process().offers(offer);
@@ -143,7 +180,11 @@ impl Stdio {
         trace: &Trace,
         read: impl Read<T>,
     ) -> Exchange<T> {
-        let process = match self.ready(agent, revision).await {
+        let seat = match self.seat(agent) {
+            Ok(seat) => seat,
+            Err(reason) => return Exchange::NotSent(reason),
+        };
+        let process = match self.ready(&seat, agent, revision).await {
             Ok(process) => process,
             Err(unready) => return Exchange::NotSent(unready.reason),
         };
@@ -195,25 +236,19 @@ impl Stdio {
     }
 
     pub(super) async fn tell(&self, agent: &Agent, body: Vec<u8>) {
-        let process = self.seat(agent).place.turn().await.running();
+        let Some(seat) = self.seats.find(agent) else {
+            return;
+        };
+        let process = seat.place.turn().await.running();
         if let Some(process) = process {
             let _ = process.write(body, None, &Trace::default()).await;
         }
     }
 
+    /// Ends all processes at once, also those that are being started; no more
+    /// are started then.
     pub(super) async fn close(&self) {
-        let seats: Vec<Arc<Seat>> = {
-            let mut seats = self
-                .processes
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            seats.drain().map(|(_, seat)| seat).collect()
-        };
-        for seat in seats {
-            if let Some(process) = seat.place.turn().await.running() {
-                process.end().await;
-            }
-        }
+        self.living.end().await;
     }
 }
 
@@ -300,12 +335,12 @@ mod tests {
         });
         assert!(!stdio.runs(&agent));
         stdio.prepare(&agent, revision).await.unwrap();
-        let seat = stdio.seat(&agent);
+        let seat = stdio.seat(&agent).unwrap();
         let held = seat.place.turn().await;
         assert!(stdio.runs(&agent));
         assert!(!stdio.runs(&other));
         let process = held.running().unwrap();
-        process.end().await;
+        process.end();
         drop(held);
         for _ in 0..400 {
             if process.has_ended() {

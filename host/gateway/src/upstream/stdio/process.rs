@@ -1,6 +1,6 @@
 //! One running process: what is written to it, and what it says.
 //!
-//! `waiting` knows who waits for which of its lines. What it asks goes to a
+//! `ending` knows when it has ended, and ends it. `waiting` knows who waits for which of its lines. What it asks goes to a
 //! client only where every request that is open is of that client's session:
 //! one stream for all of them does not say for whose it asks.
 
@@ -15,10 +15,12 @@ use countersign_mcp::{envelope, incoming};
 use tokio::io::{
     AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, BufReader,
 };
-use tokio::process::{Child, ChildStdin};
+use tokio::process::ChildStdin;
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::Command;
+use super::ending::{self, Alive};
 use super::waiting::{Desk, Waiting, Whose};
 use crate::delivery::Line;
 use crate::upstream::asked::Asked;
@@ -27,8 +29,6 @@ use crate::upstream::{Reason, Signals, Trace};
 
 /// One message, in bytes.
 const MOST_BYTES: u64 = 10_485_760;
-/// How long a process may take to end after its input was closed.
-const GRACE: Duration = Duration::from_secs(2);
 /// How long it may take to read what goes back to what it said. Meanwhile it is
 /// not listened to, and may itself wait for that.
 const RESPOND: Duration = Duration::from_secs(5);
@@ -36,11 +36,10 @@ const RESPOND: Duration = Duration::from_secs(5);
 /// A process that was started.
 pub(super) struct Process {
     input: tokio::sync::Mutex<Option<ChildStdin>>,
-    child: tokio::sync::Mutex<Child>,
     desk: Desk,
     started: Instant,
-    /// When it was found to have ended.
-    ended: OnceLock<Instant>,
+    /// When it was found to have ended, or was told to.
+    ended: watch::Sender<Option<Instant>>,
     server: ServerName,
     agent: Agent,
     offer: OnceLock<Offer>,
@@ -60,6 +59,7 @@ impl Process {
         agent: &Agent,
         command: &Command,
         signals: Signals,
+        alive: Alive,
     ) -> Result<Starting, Reason> {
         let mut starting = tokio::process::Command::new(&command.program);
         starting
@@ -69,6 +69,9 @@ impl Process {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
+            // What a terminal sends to the gateway's group is for the gateway,
+            // which lets calls end first.
+            .process_group(0)
             .kill_on_drop(true);
         if let Some(folder) = &command.folder {
             starting.current_dir(folder);
@@ -84,16 +87,16 @@ impl Process {
         };
         let process = Arc::new(Self {
             input: tokio::sync::Mutex::new(Some(input)),
-            child: tokio::sync::Mutex::new(child),
             desk: Desk::default(),
             started: Instant::now(),
-            ended: OnceLock::new(),
+            ended: watch::Sender::new(None),
             server: server.clone(),
             agent: agent.clone(),
             offer: OnceLock::new(),
         });
         tokio::spawn(log(server.clone(), errors));
-        tokio::spawn(listen(Arc::clone(&process), output, signals));
+        let heard = tokio::spawn(listen(Arc::clone(&process), output, signals));
+        tokio::spawn(ending::watch(Arc::clone(&process), child, heard, alive));
         Ok(Starting {
             process,
             done: false,
@@ -111,23 +114,44 @@ impl Process {
     }
 
     pub(super) fn has_ended(&self) -> bool {
-        self.ended.get().is_some()
+        self.ended.borrow().is_some()
+    }
+
+    /// Nothing is said to it any more, and whoever comes finds another one;
+    /// `ending` sees to it that it ends.
+    pub(super) fn end(&self) {
+        self.ended.send_if_modified(|ended| {
+            let first = ended.is_none();
+            ended.get_or_insert_with(Instant::now);
+            first
+        });
+    }
+
+    /// Resolves once it has ended, or was told to.
+    pub(super) async fn over(&self) {
+        let _ = self.ended.subscribe().wait_for(Option::is_some).await;
+    }
+
+    pub(super) fn server(&self) -> &ServerName {
+        &self.server
+    }
+
+    /// Closes its input, unless somebody writes to it for longer than that.
+    pub(super) async fn close_input(&self, within: Duration) {
+        if let Ok(mut input) = tokio::time::timeout(within, self.input.lock()).await {
+            input.take();
+        }
     }
 
     /// How long it lived, and when it ended; none while it runs.
     pub(super) fn life(&self) -> Option<(Duration, Instant)> {
-        let ended = *self.ended.get()?;
+        let ended = (*self.ended.borrow())?;
         Some((ended.saturating_duration_since(self.started), ended))
     }
 
     /// Mints an id and waits under it, for the client on `line`.
     pub(super) fn register(self: &Arc<Self>, line: Option<Line>) -> Waiting {
-        let waiting = Waiting::new(Arc::clone(self), line);
-        if self.has_ended() {
-            // Whoever ended the process may have looked before this was there.
-            self.desk.clear();
-        }
-        waiting
+        Waiting::new(Arc::clone(self), line)
     }
 
     pub(super) fn desk(&self) -> &Desk {
@@ -163,11 +187,9 @@ impl Process {
         Ok(())
     }
 
-    /// Nothing can be said to it any more: what it was is over, and the next
-    /// call finds another one.
-    fn deaf(self: &Arc<Self>) -> Reason {
-        let process = Arc::clone(self);
-        tokio::spawn(async move { process.end().await });
+    /// Nothing can be said to it any more.
+    fn deaf(&self) -> Reason {
+        self.end();
         Reason::Closed
     }
 
@@ -179,22 +201,6 @@ impl Process {
         if tokio::time::timeout(RESPOND, written).await.is_err() {
             tracing::warn!(server = %self.server, "it does not read what goes back to it");
         }
-    }
-
-    /// Closes its input, and ends it where it does not end by itself.
-    pub(super) async fn end(&self) {
-        // Somebody may be writing to a process that does not read.
-        if let Ok(mut input) = tokio::time::timeout(GRACE, self.input.lock()).await {
-            input.take();
-        }
-        let mut child = self.child.lock().await;
-        if matches!(child.try_wait(), Ok(Some(_))) {
-            return;
-        }
-        if tokio::time::timeout(GRACE, child.wait()).await.is_err() {
-            let _ = child.kill().await;
-        }
-        tracing::info!(server = %self.server, "the server's process has ended");
     }
 
     fn route(&self, line: Vec<u8>) {
@@ -222,8 +228,7 @@ impl Starting {
 impl Drop for Starting {
     fn drop(&mut self) {
         if !self.done {
-            let process = Arc::clone(&self.process);
-            tokio::spawn(async move { process.end().await });
+            self.process.end();
         }
     }
 }
@@ -255,9 +260,8 @@ async fn listen(process: Arc<Process>, output: impl AsyncRead + Unpin, signals: 
             process.respond(back).await;
         }
     }
-    let _ = process.ended.set(Instant::now());
-    process.desk.clear();
-    process.end().await;
+    process.desk.close();
+    process.end();
 }
 
 impl Process {
@@ -316,7 +320,9 @@ impl Process {
     }
 }
 
-/// What a server writes to its standard error, line by line.
+/// What a server writes to its standard error, line by line. These are its own
+/// words, arguments and secrets among them as it likes: they are logged where an
+/// operator asks for them.
 async fn log(server: ServerName, errors: impl AsyncRead + Unpin) {
     let mut errors = BufReader::new(errors);
     loop {
@@ -325,7 +331,7 @@ async fn log(server: ServerName, errors: impl AsyncRead + Unpin) {
         if !matches!(read, Ok(1..)) {
             return;
         }
-        tracing::info!(%server, "{}", String::from_utf8_lossy(&line).trim_end());
+        tracing::debug!(target: "server_stderr", %server, "{}", String::from_utf8_lossy(&line).trim_end());
     }
 }
 

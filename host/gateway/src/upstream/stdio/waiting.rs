@@ -20,9 +20,17 @@ const MOST_GIVEN_UP: usize = 1_024;
 /// The requests that are open at one process.
 #[derive(Default)]
 pub(super) struct Desk {
-    open: Mutex<HashMap<u64, Waiter>>,
+    open: Mutex<Open>,
     given_up: Mutex<GivenUp>,
     last_id: AtomicU64,
+}
+
+/// Who waits, by id.
+#[derive(Default)]
+struct Open {
+    waiters: HashMap<u64, Waiter>,
+    /// Nothing more comes, for nobody.
+    closed: bool,
 }
 
 /// Requests of clients that nobody waits for any more and that the process has
@@ -75,14 +83,14 @@ pub(super) struct Whose {
 }
 
 impl Desk {
-    fn open(&self) -> MutexGuard<'_, HashMap<u64, Waiter>> {
+    fn open(&self) -> MutexGuard<'_, Open> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Gives a line to whoever waits under `id`; false where nobody does.
     pub(super) fn give(&self, id: u64, line: Vec<u8>) -> bool {
         let open = self.open();
-        let Some(waiter) = open.get(&id) else {
+        let Some(waiter) = open.waiters.get(&id) else {
             return false;
         };
         // A full channel loses progress, and in the end the answer: then the
@@ -97,15 +105,18 @@ impl Desk {
 
     /// Notes that a request was answered: nothing is asked for it from then on.
     pub(super) fn replied(&self, id: u64) {
-        if let Some(waiter) = self.open().get_mut(&id) {
+        if let Some(waiter) = self.open().waiters.get_mut(&id) {
             waiter.replied = true;
         }
         self.given_up().sessions.remove(&id);
     }
 
-    /// Tells everybody that nothing more comes.
-    pub(super) fn clear(&self) {
-        self.open().clear();
+    /// Tells everybody that nothing more comes, also who is to come.
+    pub(super) fn close(&self) {
+        let mut open = self.open();
+        open.closed = true;
+        open.waiters.clear();
+        drop(open);
         *self.given_up() = GivenUp::default();
     }
 
@@ -116,6 +127,7 @@ impl Desk {
     pub(super) fn whose(&self) -> Option<Whose> {
         let open = self.open();
         let mut clients: Vec<(u64, &Line, &Waiter)> = open
+            .waiters
             .iter()
             .filter_map(|(id, waiter)| Some((*id, waiter.line.as_ref()?, waiter)))
             .collect();
@@ -167,7 +179,11 @@ impl Waiting {
             open: watch::Sender::new(()),
             replied: false,
         };
-        desk.open().insert(id, waiter);
+        let mut open = desk.open();
+        if !open.closed {
+            open.waiters.insert(id, waiter);
+        }
+        drop(open);
         Self { process, id, lines }
     }
 
@@ -190,7 +206,7 @@ impl Drop for Waiting {
             line: Some(line),
             replied: false,
             ..
-        }) = open.remove(&self.id)
+        }) = open.waiters.remove(&self.id)
         {
             desk.given_up().add(self.id, line.asks().cloned());
         }
