@@ -24,6 +24,7 @@ mod facts;
 mod guard;
 mod index;
 mod keys;
+mod measure;
 mod names;
 mod number;
 mod policy;
