@@ -1,17 +1,26 @@
 //! Whether the upstream offers the tool, and what it says of it.
 
+use std::sync::Arc;
+
+use countersign_canon::View;
 use countersign_catalog::Shape;
 use countersign_evidence as evidence;
 use countersign_mcp::mirror::{self, NoForm};
 use countersign_mcp::{ErrorCode, Problem, conformity};
 use countersign_policy::Class;
+use countersign_schema::Misfit;
+use tokio::sync::Semaphore;
 
 use super::attempt::Attempt;
 use super::refuse::unavailable;
 use crate::catalog::Need;
-use crate::catalog::approved::{self, Held, Unheld};
+use crate::catalog::approved::{self, Held, Ready, Unheld};
 use crate::config::Required;
 use crate::state::{Basis, Gateway};
+
+/// How many calls' arguments may be held against long schemas at once; others
+/// wait, and what is short does not.
+static LONG: Semaphore = Semaphore::const_new(2);
 
 /// A tool that the upstream offers. Made by [`offered`] alone.
 #[derive(Debug)]
@@ -118,7 +127,7 @@ pub(crate) async fn offered(
         return Err(refused(Problem::new(ErrorCode::ExecutionIdRequired)));
     }
     if let Some(ready) = &held.approved
-        && let Err(misfit) = ready.schema().check(&bound.interpreted.view)
+        && let Err(misfit) = fits(ready, &bound.interpreted.view).await
     {
         let mut problem = Problem::new(ErrorCode::ArgumentsInvalid);
         problem.misfit = Some((misfit.pointer, misfit.keyword));
@@ -130,4 +139,24 @@ pub(crate) async fn offered(
         class,
         mirrored: declared,
     })
+}
+
+/// Holds arguments against the schema: here where that is little work, and
+/// where it holds nobody up otherwise.
+async fn fits(ready: &Arc<Ready>, view: &View) -> Result<(), Misfit> {
+    if let Some(result) = ready.schema().check_quickly(view) {
+        return result;
+    }
+    let place = LONG.acquire().await;
+    let (elsewhere, long) = (Arc::clone(ready), view.clone());
+    let checked = tokio::task::spawn_blocking(move || {
+        // Held until the work is done, also where nobody waits for it any more.
+        let _place = place;
+        elsewhere.schema().check(&long)
+    });
+    match checked.await {
+        Ok(result) => result,
+        // The pool is gone: the gateway is shutting down.
+        Err(_) => ready.schema().check(view),
+    }
 }
