@@ -34,6 +34,7 @@ mod request;
 mod requirement;
 mod schema;
 mod set;
+mod shown;
 mod slices;
 mod statements;
 mod values;
