@@ -43,6 +43,9 @@ pub use bundle::{Bundle, BundleError, File};
 pub use decision::{Decision, PolicyId, Reason, RefusalCode};
 pub use number::Number;
 pub use problem::{LoadError, Problem, ProblemCode};
-pub use request::{Agent, Class, Hints, Identity, OwnedTool, Request, Tool, Typed, UnknownClass};
+pub use request::{
+    Agent, Class, Hints, Identity, NoAgent, OwnedAgent, OwnedTool, Request, Tool, Typed,
+    UnknownClass,
+};
 pub use schema::schema;
 pub use set::PolicySet;
