@@ -3,8 +3,8 @@
 
 mod support;
 
-use countersign_policy::{Class, PolicyId, PolicySet, Reason, RefusalCode};
-use support::{Call, Random, bundle, holds, policies};
+use countersign_policy::{Class, PolicyId, Reason, RefusalCode};
+use support::{Call, Random, holds, policies};
 
 const ALLOW: &str = "@id(\"all\") permit (principal, action, resource);\n";
 

@@ -352,6 +352,39 @@ fn a_guard_that_lets_the_rest_pass_is_refused() {
 }
 
 #[test]
+fn an_argument_of_the_name_of_a_part_is_no_guard() {
+    for (condition, guard) in [
+        (
+            "context.args has decimal && context.args.decimal == \"x\"",
+            false,
+        ),
+        (
+            "context has args.decimal && context.args.decimal == \"x\"",
+            false,
+        ),
+        (
+            "context.args has decimal && context.args.decimal.greaterThan(decimal(\"1.0\"))",
+            false,
+        ),
+        (
+            "context.args.n has decimal && context.args.n.decimal.greaterThan(decimal(\"1.0\"))",
+            true,
+        ),
+        (
+            "context.args has n.decimal && context.args.n.decimal.greaterThan(decimal(\"1.0\"))",
+            true,
+        ),
+    ] {
+        let found = codes(&when("forbid", condition));
+        assert_eq!(
+            found.contains(&"policy-guard"),
+            guard,
+            "{condition}: {found:?}"
+        );
+    }
+}
+
+#[test]
 fn text_that_does_not_read_as_it_is_shown_is_refused() {
     let text = when("forbid", "context.revision == \"a\u{202e}b\"");
     assert_eq!(codes(&text), ["policy-invalid"]);
