@@ -14,6 +14,7 @@
 
 mod descriptor;
 mod drift;
+mod hidden;
 mod lock;
 mod offer;
 mod shape;
@@ -21,6 +22,7 @@ mod text;
 
 pub use descriptor::{Descriptor, Hints, MalformedDescriptor};
 pub use drift::{Change, Drift, drift};
+pub use hidden::hidden;
 pub use lock::{Lock, LockError};
 pub use offer::{MalformedOffer, Offer};
 pub use shape::{Field, Shape};

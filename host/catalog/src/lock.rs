@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 use countersign_canon::document::{Item, Kind};
 use countersign_canon::{Digest, Document, write};
 
-use crate::text::{LIMITS, line, pretty};
+use crate::text::{LIMITS, line, pretty, shown};
 use crate::{Descriptor, Offer};
 
 /// The format's name.
@@ -119,7 +119,11 @@ impl Lock {
             line(&mut out, 1);
         }
         out.extend_from_slice(b"}\n}\n");
-        out
+        match String::from_utf8(out) {
+            Ok(text) => shown(&text).into_bytes(),
+            // INVARIANT: all of it was text.
+            Err(error) => error.into_bytes(),
+        }
     }
 }
 
@@ -234,6 +238,37 @@ mod tests {
             Lock::read(&Lock::default().write()).unwrap(),
             Lock::default()
         );
+    }
+
+    #[test]
+    fn nothing_in_the_file_is_hidden_from_who_reads_it() {
+        let all: Vec<char> = ('\0'..=char::MAX).filter(|c| crate::hidden(*c)).collect();
+        assert!(all.len() > 4_000);
+        let mut lock = Lock::default();
+        for part in all.chunks(500) {
+            let part: String = part.iter().collect();
+            let mut tool = b"{\"name\":\"t\",\"description\":".to_vec();
+            write::string(&mut tool, &part);
+            tool.extend_from_slice(b",\"inputSchema\":{\"properties\":{");
+            write::string(&mut tool, &part);
+            tool.extend_from_slice(b":{}}}}");
+            let tool = Descriptor::read(&tool).unwrap();
+            lock.approve(Offer::new("mail", Digest::of(&[b"m"]), [tool]));
+            let text = lock.write();
+            assert_eq!(Lock::read(&text).unwrap(), lock);
+            let text = String::from_utf8(text).unwrap();
+            let found = text.chars().find(|c| crate::hidden(*c) && *c != '\n');
+            assert_eq!(found, None);
+        }
+        // As JSON has it: two escapes for what UTF-16 has two units for.
+        let tool = "{\"name\":\"t\",\"title\":\"a\u{202e}b\u{e0041}\"}";
+        lock.approve(Offer::new(
+            "mail",
+            Digest::of(&[b"m"]),
+            [Descriptor::read(tool.as_bytes()).unwrap()],
+        ));
+        let text = String::from_utf8(lock.write()).unwrap();
+        assert!(text.contains("\"a\\u202eb\\udb40\\udc41\""), "{text}");
     }
 
     #[test]

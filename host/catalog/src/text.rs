@@ -1,8 +1,12 @@
 //! JSON that people read in a diff: two spaces, one member a line, numbers as
 //! they were written.
 
+use std::fmt::Write as _;
+
 use countersign_canon::document::{Item, Kind};
 use countersign_canon::{Limits, write};
+
+use crate::hidden;
 
 /// What a file of offers may hold; the descriptions in it keep to the limits
 /// of a message.
@@ -37,6 +41,23 @@ pub(crate) fn pretty(out: &mut Vec<u8>, item: Item<'_>, indent: usize) {
         line(out, indent);
     }
     out.push(close);
+}
+
+/// A JSON text of which all is seen: what is hidden stands only in strings, and
+/// is written as an escape there. The values are the same.
+pub(crate) fn shown(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c == '\n' || !hidden(c) {
+            out.push(c);
+            continue;
+        }
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            // Writing to a string cannot fail.
+            let _ = write!(out, "\\u{unit:04x}");
+        }
+    }
+    out
 }
 
 /// Begins a line.

@@ -4,6 +4,8 @@
 use std::fmt;
 use std::io::{self, Write as _};
 
+use countersign_catalog::hidden;
+
 use crate::failure::{Failure, Status};
 
 /// A table with as wide columns as they need.
@@ -44,13 +46,9 @@ impl<const N: usize> fmt::Display for Table<N> {
     }
 }
 
-/// The text with its control characters, and those that turn the direction of
-/// writing, written as escapes: names come from callers.
+/// The text with what is not seen, or moves what stands around it, written as
+/// escapes: names come from callers.
 pub(crate) fn visible(text: &str) -> String {
-    let hidden = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
-    };
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         if hidden(c) {
@@ -82,5 +80,8 @@ mod tests {
         assert_eq!(table.to_string(), "A     B\nlong  x\\u{1b}[2J\\u{a}y\n");
         assert_eq!(visible("a\u{202e}b"), "a\\u{202e}b");
         assert_eq!(visible("é ü 漢"), "é ü 漢");
+        for c in ('\0'..=char::MAX).filter(|c| hidden(*c)) {
+            assert_eq!(visible(&c.to_string()), c.escape_unicode().to_string());
+        }
     }
 }

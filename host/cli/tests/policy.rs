@@ -117,6 +117,54 @@ fn a_message_is_explained_by_the_policies_that_determine_it() {
 }
 
 #[test]
+fn the_agent_that_is_explained_is_the_one_that_policies_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let message = folder.path().join("message.json");
+    let text = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}"#;
+    std::fs::write(&message, text).unwrap();
+    let alice = "jwt/https:%2F%2Fidp.example/alice";
+    let policies = format!(
+        "permit (principal, action, resource);\n@id(\"alice\")\nforbid (principal == Agent::\"{alice}\", action, resource);\n"
+    );
+    std::fs::write(folder.path().join("a.cedar"), policies).unwrap();
+    for (agent, expected, says) in [
+        (alice, 1, "forbidden"),
+        ("jwt/https:%2F%2Fidp.example/bob", 0, "permitted"),
+        ("token/countersign/alice", 0, "permitted"),
+        ("open//anyone", 0, "permitted"),
+        // These name nobody, and not somebody else.
+        ("jwt/https://idp.example/alice", 2, "METHOD/ISSUER/SUBJECT"),
+        (
+            "jwt/https:%2f%2fidp.example/alice",
+            2,
+            "METHOD/ISSUER/SUBJECT",
+        ),
+        (
+            "jwt/https%3A%2F%2Fidp.example/alice",
+            2,
+            "METHOD/ISSUER/SUBJECT",
+        ),
+        ("alice", 2, "METHOD/ISSUER/SUBJECT"),
+        ("token/alice", 2, "METHOD/ISSUER/SUBJECT"),
+        ("a/b/%", 2, "METHOD/ISSUER/SUBJECT"),
+    ] {
+        let (status, said, error) = run(&[
+            "policy",
+            "explain",
+            "--folder",
+            folder.path().to_str().unwrap(),
+            "--server",
+            "s",
+            "--agent",
+            agent,
+            message.to_str().unwrap(),
+        ]);
+        assert_eq!(status, Some(expected), "{agent}: {error}");
+        assert!(said.contains(says) || error.contains(says), "{said}{error}");
+    }
+}
+
+#[test]
 fn the_schema_of_no_approved_tools_is_what_every_call_has() {
     let (status, said, _) = run(&["policy", "schema", "--folder", "policies/shipped"]);
     assert_eq!(status, Some(0));

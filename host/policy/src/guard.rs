@@ -99,6 +99,8 @@ fn guards_of(expression: &Expr) -> Vec<Guard> {
             }
         );
         let attribute = match attr.as_str() {
+            // The arguments are no number: this one is an argument of that name.
+            "decimal" if expression::in_context(&of).as_deref() == Some(&["args"]) => None,
             "decimal" => Some("decimal"),
             "long" if tag => Some("long"),
             _ => None,

@@ -24,6 +24,7 @@ mod facts;
 mod guard;
 mod index;
 mod keys;
+mod measure;
 mod names;
 mod number;
 mod policy;
@@ -33,6 +34,7 @@ mod request;
 mod requirement;
 mod schema;
 mod set;
+mod shown;
 mod slices;
 mod statements;
 mod values;
@@ -41,6 +43,9 @@ pub use bundle::{Bundle, BundleError, File};
 pub use decision::{Decision, PolicyId, Reason, RefusalCode};
 pub use number::Number;
 pub use problem::{LoadError, Problem, ProblemCode};
-pub use request::{Agent, Class, Hints, Identity, OwnedTool, Request, Tool, Typed, UnknownClass};
+pub use request::{
+    Agent, Class, Hints, Identity, NoAgent, OwnedAgent, OwnedTool, Request, Tool, Typed,
+    UnknownClass,
+};
 pub use schema::schema;
 pub use set::PolicySet;

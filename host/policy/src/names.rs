@@ -90,6 +90,27 @@ pub(crate) fn is_agent_id(id: &str) -> bool {
     id.split('/').count() == 3 && id.split('/').all(plain)
 }
 
+/// The parts of an agent's name, as they were before they were encoded.
+pub(crate) fn agent_parts(id: &str) -> Option<[String; 3]> {
+    if !is_agent_id(id) {
+        return None;
+    }
+    let mut parts = id.split('/').map(decoded);
+    Some([parts.next()??, parts.next()??, parts.next()??])
+}
+
+/// `%XX` names one ASCII character.
+fn decoded(part: &str) -> Option<String> {
+    let mut pieces = part.split('%');
+    let mut out = pieces.next()?.to_owned();
+    for piece in pieces {
+        let (code, rest) = piece.split_at_checked(2)?;
+        out.push(char::from(u8::from_str_radix(code, 16).ok()?));
+        out.push_str(rest);
+    }
+    Some(out)
+}
+
 /// `[a-z0-9][a-z0-9-]{0,62}`
 pub(crate) fn is_server(name: &str) -> bool {
     let letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
@@ -164,11 +185,14 @@ mod tests {
         for (agent, id) in agents {
             assert_eq!(agent_id(agent), id);
             assert!(is_agent_id(id), "{id}");
+            let read: crate::OwnedAgent = id.parse().unwrap();
+            assert_eq!((read.agent(), read.agent().id().as_str()), (agent, id));
         }
         for id in [
             "ci", "token/ci", "a/b/c/d", "%//", "%2f//", "%41//", "%2//", "\n//",
         ] {
             assert!(!is_agent_id(id), "{id}");
+            assert!(id.parse::<crate::OwnedAgent>().is_err(), "{id}");
         }
     }
 

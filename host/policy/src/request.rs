@@ -10,6 +10,8 @@ use std::str::FromStr;
 use countersign_canon::View;
 use countersign_catalog::Shape;
 
+use crate::names;
+
 /// One call, as policy sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
@@ -47,6 +49,59 @@ pub struct Agent<'a> {
     pub issuer: &'a str,
     /// Who it is, under that method and issuer.
     pub subject: &'a str,
+}
+
+/// The same, of its own. It is read from the agent's name in policies,
+/// `METHOD/ISSUER/SUBJECT`, in which `%2F` stands for a slash of a part and
+/// `%25` for a percent sign.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnedAgent {
+    /// How it was authenticated.
+    pub method: String,
+    /// Who vouches for the subject; may be empty.
+    pub issuer: String,
+    /// Who it is.
+    pub subject: String,
+}
+
+/// A text that names no agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "an agent is `METHOD/ISSUER/SUBJECT`, with `%2F` for a slash and `%25` for a percent sign in a part"
+)]
+pub struct NoAgent;
+
+impl Agent<'_> {
+    /// The agent's name in policies, as [`OwnedAgent`] reads it.
+    #[must_use]
+    pub fn id(self) -> String {
+        names::agent_id(self)
+    }
+}
+
+impl OwnedAgent {
+    /// The agent, borrowed.
+    #[must_use]
+    pub fn agent(&self) -> Agent<'_> {
+        Agent {
+            method: &self.method,
+            issuer: &self.issuer,
+            subject: &self.subject,
+        }
+    }
+}
+
+impl FromStr for OwnedAgent {
+    type Err = NoAgent;
+
+    fn from_str(id: &str) -> Result<Self, NoAgent> {
+        let [method, issuer, subject] = names::agent_parts(id).ok_or(NoAgent)?;
+        Ok(Self {
+            method,
+            issuer,
+            subject,
+        })
+    }
 }
 
 /// Identity facts beside the workload, each absent unless established.

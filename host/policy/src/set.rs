@@ -16,7 +16,7 @@ use crate::slices::Slices;
 use crate::values::{self, Malformed, Store};
 use crate::{
     Bundle, Decision, File, LoadError, PolicyId, ProblemCode, Reason, RefusalCode, Request, Tool,
-    Typed, check, statements,
+    Typed, check, shown, statements,
 };
 
 /// Policies that may decide; immutable, shared freely between threads.
@@ -40,7 +40,7 @@ impl PolicySet {
     /// # Errors
     /// Every problem that was found, with file, line and help.
     pub fn load(bundle: Bundle) -> Result<Self, LoadError> {
-        let policies = read(&bundle)?;
+        let policies = read(&bundle, Reading::Ours)?;
         check::mentioned(&policies)?;
         Ok(Self::of(bundle, policies))
     }
@@ -51,7 +51,7 @@ impl PolicySet {
     /// # Errors
     /// Every problem that was found, with file, line and help.
     pub fn load_for(bundle: Bundle, tools: &[Typed<'_>]) -> Result<Self, LoadError> {
-        let policies = read(&bundle)?;
+        let policies = read(&bundle, Reading::Ours)?;
         check::known(&policies, tools)?;
         Ok(Self::of(bundle, policies))
     }
@@ -63,7 +63,7 @@ impl PolicySet {
     /// # Errors
     /// Every problem that keeps one from being read.
     pub fn recorded(bundle: Bundle) -> Result<Self, LoadError> {
-        let policies = read(&bundle)?;
+        let policies = read(&bundle, Reading::Recorded)?;
         Ok(Self::of(bundle, policies))
     }
 
@@ -263,10 +263,21 @@ fn invalid() -> Decision {
     )
 }
 
-fn read(bundle: &Bundle) -> Result<Vec<Policy>, LoadError> {
+/// Whose policies are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    Ours,
+    /// By which somebody decided: how they look does not matter any more.
+    Recorded,
+}
+
+fn read(bundle: &Bundle, reading: Reading) -> Result<Vec<Policy>, LoadError> {
     let mut policies: Vec<Policy> = Vec::new();
     let mut problems = Vec::new();
     for file in bundle.files() {
+        if reading == Reading::Ours {
+            problems.extend(shown::problems(file));
+        }
         for (index, statement) in (1..).zip(statements::split(&file.text)) {
             match Policy::read(file, index, statement) {
                 Ok(policy) => policies.push(policy),

@@ -5,13 +5,7 @@
 //! a verifier reads the files of strangers, so what they recurse over is
 //! counted here, without recursion.
 
-/// Brackets open at once in one policy.
-const MAX_NESTING: usize = 32;
-/// `if`s in one policy.
-const MAX_CONDITIONALS: usize = 32;
-/// Bytes of `&`, `|`, `.`, `+`, `-`, `*` and `!` in one policy, outside strings
-/// and comments.
-const MAX_OPERATORS: usize = 512;
+use crate::measure::Measure;
 
 /// One policy's text, its semicolon included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,11 +27,11 @@ pub(crate) fn split(text: &str) -> Vec<Statement<'_>> {
         let begins = place == Place::Code && !byte.is_ascii_whitespace();
         place = place.after(byte, text.as_bytes().get(index + 1));
         if begins && place != Place::Comment {
-            let open = open.get_or_insert_with(|| Open::at(index, line));
-            open.count(byte);
+            open.get_or_insert_with(|| Open::at(index, line));
         }
         if let Some(open) = open.as_mut() {
-            open.word(if place == Place::Code { byte } else { b' ' });
+            let code = begins && place == Place::Code;
+            open.measure.take(if code { byte } else { b' ' });
         }
         if begins && byte == b';' && place == Place::Code {
             statements.extend(open.take().map(|open| open.close(text, index + 1)));
@@ -72,79 +66,28 @@ impl Place {
     }
 }
 
-/// A statement that is being measured.
+/// A statement that has begun.
 struct Open {
     start: usize,
     line: usize,
-    nesting: usize,
-    deepest: usize,
-    operators: usize,
-    conditionals: usize,
-    /// How much of the word `if` stands before this byte.
-    partial: Word,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Word {
-    Boundary,
-    I,
-    If,
-    Other,
+    measure: Measure,
 }
 
 impl Open {
-    const fn at(start: usize, line: usize) -> Self {
+    fn at(start: usize, line: usize) -> Self {
         Self {
             start,
             line,
-            nesting: 0,
-            deepest: 0,
-            operators: 0,
-            conditionals: 0,
-            partial: Word::Boundary,
+            measure: Measure::new(),
         }
-    }
-
-    fn count(&mut self, byte: u8) {
-        match byte {
-            b'(' | b'[' | b'{' => {
-                self.nesting += 1;
-                self.deepest = self.deepest.max(self.nesting);
-            }
-            b')' | b']' | b'}' => self.nesting = self.nesting.saturating_sub(1),
-            b'&' | b'|' | b'.' | b'+' | b'-' | b'*' | b'!' => self.operators += 1,
-            _ => {}
-        }
-    }
-
-    fn word(&mut self, byte: u8) {
-        let letter = byte.is_ascii_alphanumeric() || byte == b'_';
-        if self.partial == Word::If && !letter {
-            self.conditionals += 1;
-        }
-        self.partial = match (self.partial, byte) {
-            _ if !letter => Word::Boundary,
-            (Word::Boundary, b'i') => Word::I,
-            (Word::I, b'f') => Word::If,
-            _ => Word::Other,
-        };
     }
 
     fn close(self, text: &str, end: usize) -> Statement<'_> {
-        let excess = if self.deepest > MAX_NESTING {
-            Some("more than 32 brackets are open at once")
-        } else if self.conditionals > MAX_CONDITIONALS {
-            Some("it has more than 32 `if`s")
-        } else if self.operators > MAX_OPERATORS {
-            Some("it has more than 512 operator characters")
-        } else {
-            None
-        };
         Statement {
             // INVARIANT: both ends are at ASCII bytes or at the text's end.
             text: text.get(self.start..end).unwrap_or_default().trim_end(),
             line: self.line,
-            excess,
+            excess: self.measure.excess(),
         }
     }
 }
@@ -184,8 +127,11 @@ mod tests {
             (format!("{};", "if a then b else ".repeat(32)), true),
             (format!("{};", "if a then b else ".repeat(33)), false),
             (format!("{};", "iff i_f fif ".repeat(33)), true),
-            (format!("{};", "a&&".repeat(256)), true),
-            (format!("{};", "a||".repeat(257)), false),
+            (format!("{};", "a&&".repeat(128)), true),
+            (format!("{};", "a&&".repeat(129)), false),
+            (format!("{};", "a||".repeat(129)), false),
+            (format!("[{}];", "a.b.c,".repeat(255)), true),
+            (format!("[{}];", "a.b.c,".repeat(256)), false),
         ] {
             let statements = split(&source);
             assert_eq!(statements.len(), 1, "{source}");

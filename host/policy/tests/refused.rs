@@ -352,6 +352,39 @@ fn a_guard_that_lets_the_rest_pass_is_refused() {
 }
 
 #[test]
+fn an_argument_of_the_name_of_a_part_is_no_guard() {
+    for (condition, guard) in [
+        (
+            "context.args has decimal && context.args.decimal == \"x\"",
+            false,
+        ),
+        (
+            "context has args.decimal && context.args.decimal == \"x\"",
+            false,
+        ),
+        (
+            "context.args has decimal && context.args.decimal.greaterThan(decimal(\"1.0\"))",
+            false,
+        ),
+        (
+            "context.args.n has decimal && context.args.n.decimal.greaterThan(decimal(\"1.0\"))",
+            true,
+        ),
+        (
+            "context.args has n.decimal && context.args.n.decimal.greaterThan(decimal(\"1.0\"))",
+            true,
+        ),
+    ] {
+        let found = codes(&when("forbid", condition));
+        assert_eq!(
+            found.contains(&"policy-guard"),
+            guard,
+            "{condition}: {found:?}"
+        );
+    }
+}
+
+#[test]
 fn text_that_does_not_read_as_it_is_shown_is_refused() {
     let text = when("forbid", "context.revision == \"a\u{202e}b\"");
     assert_eq!(codes(&text), ["policy-invalid"]);
@@ -359,6 +392,38 @@ fn text_that_does_not_read_as_it_is_shown_is_refused() {
         codes(&when("forbid", "context.revision == \"übung\"")),
         [""; 0]
     );
+    for c in ('\0'..=char::MAX).filter(|c| countersign_catalog::hidden(*c)) {
+        let shown = matches!(
+            c,
+            '\t' | '\n' | '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}'
+        );
+        // Tens of thousands of the same block are one case.
+        if matches!(c, '\u{e0080}'..='\u{e0ff0}') {
+            continue;
+        }
+        let text = format!("// a{c}b\npermit (principal, action, resource);\n// {c}");
+        let found = problems(&text);
+        let lines: Vec<usize> = found.iter().map(Problem::line).collect();
+        let expected: &[usize] = if shown { &[] } else { &[1, 3] };
+        let code = c.escape_unicode();
+        if c == '\n' || c == '\r' {
+            continue;
+        }
+        assert_eq!(lines, expected, "{code}: {found:?}");
+        for problem in found {
+            assert_eq!(problem.code().as_str(), "policy-invalid", "{code}");
+            let named = format!("U+{:04X}", u32::from(c));
+            assert!(problem.message().contains(&named), "{problem}");
+        }
+    }
+    // A carriage return ends a comment, and may not be shown to.
+    let text = "// a comment\rpermit (principal, action, resource);";
+    assert_eq!(codes(text), ["policy-invalid"]);
+    let text = "// a comment\r\npermit (principal, action, resource);\r\n";
+    assert_eq!(codes(text), [""; 0]);
+    // What decided before is decided again.
+    let old = "// \u{202e}\npermit (principal, action, resource);";
+    assert!(PolicySet::recorded(bundle(old)).is_ok());
 }
 
 #[test]

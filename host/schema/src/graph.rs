@@ -6,12 +6,12 @@
 //! numbers of walks in that graph; both are bounded, for every instance that a
 //! message can hold.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use countersign_canon::Document;
 use countersign_canon::document::{Item, Kind};
 
-use crate::{Reason, SchemaRefused};
+use crate::{Reason, SchemaRefused, places};
 
 /// Subschemas of one schema.
 const MAX_NODES: usize = 4_096;
@@ -39,15 +39,19 @@ struct Graph<'d> {
     items: Vec<Item<'d>>,
     /// By where the subschema begins in the text.
     known: BTreeMap<usize, usize>,
+    /// Where those may begin.
+    places: BTreeSet<usize>,
 }
 
-/// Checks the references and the cost of a whole schema.
-pub(crate) fn check(document: &Document<'_>) -> Result<(), SchemaRefused> {
+/// Checks the references and the cost of a whole schema; where its subschemas
+/// begin.
+pub(crate) fn check(document: &Document<'_>) -> Result<BTreeSet<usize>, SchemaRefused> {
     let mut graph = Graph {
         document,
         nodes: Vec::new(),
         items: Vec::new(),
         known: BTreeMap::new(),
+        places: places::of(document.root())?,
     };
     graph.node(document.root())?;
     let mut next = 0;
@@ -59,7 +63,8 @@ pub(crate) fn check(document: &Document<'_>) -> Result<(), SchemaRefused> {
         next += 1;
     }
     let order = graph.order()?;
-    graph.bounded(&order)
+    graph.bounded(&order)?;
+    Ok(graph.known.into_keys().collect())
 }
 
 impl<'d> Graph<'d> {
@@ -91,7 +96,8 @@ impl<'d> Graph<'d> {
                     let target = text
                         .strip_prefix('#')
                         .filter(|pointer| !pointer.contains('%'))
-                        .and_then(|pointer| self.document.find(pointer));
+                        .and_then(|pointer| self.document.find(pointer))
+                        .filter(|target| self.places.contains(&target.offset()));
                     let Some(target) = target else {
                         return refused(Reason::Reference);
                     };

@@ -5,7 +5,7 @@ use countersign_canon::{Document, Limits, View};
 use jsonschema::{Draft, PatternOptions, Validator};
 
 use crate::instance::{Held, ViewJson};
-use crate::{Reason, SchemaRefused, graph, keywords, text};
+use crate::{Reason, SchemaRefused, graph, keywords, text, work};
 
 /// What one schema may hold.
 const LIMITS: Limits = Limits {
@@ -16,6 +16,12 @@ const LIMITS: Limits = Limits {
 };
 /// What one pattern may grow to when it is compiled.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
+/// What holding the arguments of one call against a schema may take, in steps:
+/// one for each value, each 32 bytes of text, and each entry of a list of the
+/// schema that is gone through for a value.
+const MAX_STEPS: u64 = 1 << 24;
+/// What a thread may do that has other calls to attend to.
+const FEW_STEPS: u64 = 1 << 16;
 /// What is told of where arguments do not fit.
 const MAX_POINTER: usize = 256;
 
@@ -30,7 +36,8 @@ pub struct InputSchema {
 pub struct Misfit {
     /// Where, from the action's root; the caller's text, cut within 256 bytes.
     pub pointer: String,
-    /// The keyword of the schema that does not hold.
+    /// The keyword of the schema that does not hold; `steps`, where finding out
+    /// takes more than 16,777,216 of them.
     pub keyword: String,
 }
 
@@ -54,8 +61,8 @@ impl InputSchema {
             return Err(missing());
         }
         let draft = draft(document.root())?;
-        graph::check(&document)?;
-        let value = text::value(document.root())?;
+        let places = graph::check(&document)?;
+        let value = text::schema(document.root(), &places)?;
         let patterns = PatternOptions::regex()
             .size_limit(MAX_PATTERN_BYTES)
             .dfa_size_limit(MAX_PATTERN_BYTES);
@@ -78,33 +85,55 @@ impl InputSchema {
     }
 
     /// Holds the arguments of an action against the schema; absent ones stand
-    /// for an empty object.
+    /// for an empty object. Takes up to seconds.
     ///
     /// # Errors
-    /// [`Misfit`]: the first place that was found.
+    /// [`Misfit`]: the first place that was found, or that it takes too much.
     pub fn check(&self, action: &View) -> Result<(), Misfit> {
+        self.check_within(action, MAX_STEPS)
+            .unwrap_or_else(|| Err(misfit("", "steps".to_owned())))
+    }
+
+    /// The same, of so little work that it may be done anywhere; none where it
+    /// takes more.
+    ///
+    /// # Errors
+    /// As [`InputSchema::check`].
+    pub fn check_quickly(&self, action: &View) -> Option<Result<(), Misfit>> {
+        self.check_within(action, FEW_STEPS)
+    }
+
+    /// The same, of as many steps; none where it takes more.
+    ///
+    /// # Errors
+    /// As [`InputSchema::check`].
+    pub fn check_within(&self, action: &View, steps: u64) -> Option<Result<(), Misfit>> {
         let arguments = action.root().get("arguments");
         let held = arguments.map_or(Held::Nothing, Held::Node);
-        if self.validator.is_valid(held) {
-            return Ok(());
+        if work::within(steps, || self.validator.is_valid(held))? {
+            return Some(Ok(()));
         }
-        let (path, keyword) = match self.validator.validate(held) {
+        let (path, keyword) = work::within(steps, || match self.validator.validate(held) {
             Err(error) => (
                 error.instance_path().to_string(),
                 keyword(&error.schema_path().to_string()),
             ),
             // INVARIANT: the two agree; where they did not, refusing is safe.
             Ok(()) => (String::new(), "not".to_owned()),
-        };
-        let mut pointer = format!("/arguments{path}");
-        if pointer.len() > MAX_POINTER {
-            let cut = (0..=MAX_POINTER)
-                .rev()
-                .find(|at| pointer.is_char_boundary(*at));
-            pointer.truncate(cut.unwrap_or(0));
-        }
-        Err(Misfit { pointer, keyword })
+        })?;
+        Some(Err(misfit(&path, keyword)))
     }
+}
+
+fn misfit(path: &str, keyword: String) -> Misfit {
+    let mut pointer = format!("/arguments{path}");
+    if pointer.len() > MAX_POINTER {
+        let cut = (0..=MAX_POINTER)
+            .rev()
+            .find(|at| pointer.is_char_boundary(*at));
+        pointer.truncate(cut.unwrap_or(0));
+    }
+    Misfit { pointer, keyword }
 }
 
 /// The last step of a schema's path that is a keyword and no number or name.

@@ -7,9 +7,10 @@ use countersign_canon::Value as Node;
 use countersign_canon::view::{Children, Cursor};
 use jsonschema::JsonType;
 use jsonschema::json::{Array, Json, JsonNumber, Node as _, NodeIdentity, Object};
-use serde_json::{Map, Number, Value};
+use serde_json::{Number, Value};
 
 use crate::decimal::Decimal;
+use crate::work::{spend, spend_text};
 
 /// Views, as a representation of JSON.
 pub(crate) struct ViewJson;
@@ -52,8 +53,8 @@ impl Json for ViewJson {
 impl Written<'_> {
     pub(crate) fn decimal(&self) -> Option<Decimal> {
         match self {
-            Self::Integer(value) => Decimal::read(&value.to_string()),
-            Self::Other(lexeme) => Decimal::read(lexeme),
+            Self::Integer(value) => spend(1).then(|| Decimal::read(&value.to_string()))?,
+            Self::Other(lexeme) => spend_text(lexeme.len()).then(|| Decimal::read(lexeme))?,
         }
     }
 }
@@ -148,56 +149,45 @@ impl<'a> Held<'a> {
         }
     }
 
-    /// Equality as JSON Schema has it: numbers by value, members in any order.
-    pub(crate) fn equals(self, expected: &Value) -> bool {
-        match expected {
-            Value::Number(expected) => {
-                let written = self.written().and_then(|written| written.decimal());
-                written.is_some() && written == crate::text::exact(expected)
-            }
-            Value::Array(expected) => {
-                self.kind() == JsonType::Array
-                    && self.count() == expected.len()
-                    && self
-                        .elements()
-                        .zip(expected)
-                        .all(|(item, expected)| item.equals(expected))
-            }
-            Value::Object(expected) => {
-                self.kind() == JsonType::Object
-                    && self.count() == expected.len()
-                    && self.members().all(|(name, item)| {
-                        expected
-                            .get(name)
-                            .is_some_and(|expected| item.equals(expected))
-                    })
-            }
-            Value::String(expected) => self.as_string().is_some_and(|text| *text == **expected),
-            Value::Bool(expected) => self.as_boolean() == Some(*expected),
-            Value::Null => self.is_null(),
-        }
+    /// Names of the members, or as many empty ones as there are items.
+    pub(crate) fn names(self) -> impl Iterator<Item = &'a str> {
+        Members(self.children()).map(|(name, _)| name)
     }
 
-    /// Appends a text that two values share where they are equal, and only
-    /// then; members of a view are sorted already.
-    fn key(self, out: &mut Vec<u8>) {
+    /// Equality as JSON Schema has it: numbers by value, members in any order.
+    fn equals(self, expected: &Value) -> bool {
+        let expected = key(expected);
+        self.key(expected.len()) == Some(expected)
+    }
+
+    /// A text that two values share where they are equal, and only then; none
+    /// where it is longer than `most` bytes.
+    pub(crate) fn key(self, most: usize) -> Option<Vec<u8>> {
+        let mut out = Vec::new();
+        self.append_key(&mut out, most).then_some(out)
+    }
+
+    /// Members of a view are sorted already.
+    fn append_key(self, out: &mut Vec<u8>, most: usize) -> bool {
         match self.kind() {
             JsonType::Number => {
                 let decimal = self.written().and_then(|written| written.decimal());
-                out.extend_from_slice(
-                    decimal
-                        .map(|decimal| decimal.key())
-                        .unwrap_or_default()
-                        .as_bytes(),
-                );
+                let key = decimal.map(|decimal| decimal.key()).unwrap_or_default();
+                out.extend_from_slice(key.as_bytes());
             }
             JsonType::String => {
-                countersign_canon::write::string(out, &self.as_string().unwrap_or_default());
+                let text = self.as_string().unwrap_or_default();
+                if out.len().saturating_add(text.len()) > most {
+                    return false;
+                }
+                countersign_canon::write::string(out, &text);
             }
             JsonType::Array => {
                 out.push(b'[');
                 for item in self.elements() {
-                    item.key(out);
+                    if !item.append_key(out, most) {
+                        return false;
+                    }
                     out.push(b',');
                 }
                 out.push(b']');
@@ -207,7 +197,9 @@ impl<'a> Held<'a> {
                 for (name, item) in self.members() {
                     countersign_canon::write::string(out, name);
                     out.push(b':');
-                    item.key(out);
+                    if !item.append_key(out, most) {
+                        return false;
+                    }
                     out.push(b',');
                 }
                 out.push(b'}');
@@ -217,6 +209,48 @@ impl<'a> Held<'a> {
                 Some(false) => b"false",
                 None => b"null",
             }),
+        }
+        out.len() <= most && spend(1)
+    }
+}
+
+/// The key of a value of a schema, as [`Held::key`].
+pub(crate) fn key(value: &Value) -> Vec<u8> {
+    let mut out = Vec::new();
+    append_key(value, &mut out);
+    out
+}
+
+/// Its depth is bounded by the reader of the schema.
+fn append_key(value: &Value, out: &mut Vec<u8>) {
+    match value {
+        Value::Null => out.extend_from_slice(b"null"),
+        Value::Bool(value) => out.extend_from_slice(if *value { b"true" } else { b"false" }),
+        Value::Number(number) => {
+            let key = crate::text::exact(number).map(|decimal| decimal.key());
+            out.extend_from_slice(key.unwrap_or_default().as_bytes());
+        }
+        Value::String(text) => countersign_canon::write::string(out, text),
+        Value::Array(items) => {
+            out.push(b'[');
+            for item in items {
+                append_key(item, out);
+                out.push(b',');
+            }
+            out.push(b']');
+        }
+        Value::Object(members) => {
+            let mut sorted: Vec<_> = members.iter().collect();
+            // As a view sorts them.
+            sorted.sort_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
+            out.push(b'{');
+            for (name, member) in sorted {
+                countersign_canon::write::string(out, name);
+                out.push(b':');
+                append_key(member, out);
+                out.push(b',');
+            }
+            out.push(b'}');
         }
     }
 }
@@ -235,14 +269,15 @@ impl<'a> jsonschema::json::Node<'a, ViewJson> for Held<'a> {
     }
 
     fn as_string(&self) -> Option<Cow<'a, str>> {
-        match self {
-            Self::Name(name) => Some(Cow::Borrowed(name)),
-            Self::Nothing => None,
+        let text = match self {
+            Self::Name(name) => name,
+            Self::Nothing => return None,
             Self::Node(cursor) => match cursor.value() {
-                Node::Text(text) => Some(Cow::Borrowed(text)),
-                _ => None,
+                Node::Text(text) => text.as_str(),
+                _ => return None,
             },
-        }
+        };
+        spend_text(text.len()).then_some(Cow::Borrowed(text))
     }
 
     fn as_number(&self) -> Option<Written<'a>> {
@@ -271,25 +306,10 @@ impl<'a> jsonschema::json::Node<'a, ViewJson> for Held<'a> {
         self.equals(expected)
     }
 
+    /// For error texts, which are not shown: a copy of the instance for each
+    /// would be work without a bound.
     fn to_value(&self) -> Cow<'a, Value> {
-        Cow::Owned(match self.kind() {
-            JsonType::Null => Value::Null,
-            JsonType::Boolean => Value::Bool(self.as_boolean().unwrap_or_default()),
-            JsonType::String => Value::String(self.as_string().unwrap_or_default().into_owned()),
-            JsonType::Array => Value::Array(
-                self.elements()
-                    .map(|item| item.to_value().into_owned())
-                    .collect(),
-            ),
-            JsonType::Object => Value::Object(
-                self.members()
-                    .map(|(name, item)| (name.to_owned(), item.to_value().into_owned()))
-                    .collect::<Map<_, _>>(),
-            ),
-            _ => self.written().map_or(Value::Null, |written| {
-                Value::Number(written.to_number().into_owned())
-            }),
-        })
+        Cow::Owned(Value::Null)
     }
 
     fn identity(&self) -> Option<NodeIdentity> {
@@ -313,7 +333,10 @@ impl<'a> Object<'a, ViewJson> for Held<'a> {
 
     fn get(&self, key: &Box<str>) -> Option<Self> {
         match self {
-            Self::Node(cursor) => cursor.get(key).map(Held::Node),
+            Self::Node(_) => {
+                let mut members = self.members();
+                members.find_map(|(name, value)| (name == key.as_ref()).then_some(value))
+            }
             Self::Name(_) | Self::Nothing => None,
         }
     }
@@ -336,14 +359,10 @@ impl<'a> Array<'a, ViewJson> for Held<'a> {
     }
 
     fn is_unique(&self) -> bool {
-        let mut keys: Vec<Vec<u8>> = self
-            .elements()
-            .map(|item| {
-                let mut key = Vec::new();
-                item.key(&mut key);
-                key
-            })
-            .collect();
+        let keys = self.elements().map(|item| item.key(usize::MAX));
+        let Some(mut keys) = keys.collect::<Option<Vec<_>>>() else {
+            return false;
+        };
         keys.sort_unstable();
         keys.windows(2).all(|pair| pair.first() != pair.last())
     }
@@ -357,6 +376,9 @@ impl<'a> Iterator for Members<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let member = self.0.as_mut()?.next()?;
+        if !spend_text(member.name().map_or(0, str::len)) {
+            return None;
+        }
         Some((member.name().unwrap_or_default(), Held::Node(member)))
     }
 }
@@ -368,6 +390,7 @@ impl<'a> Iterator for Elements<'a> {
     type Item = Held<'a>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.0.as_mut()?.next().map(Held::Node)
+        let item = self.0.as_mut()?.next()?;
+        spend(1).then_some(Held::Node(item))
     }
 }

@@ -1,12 +1,15 @@
-//! The keywords that compare numbers, on digits in place of floats.
+//! The keywords that compare numbers, on digits in place of floats; and the one
+//! that counts steps.
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
 
 use jsonschema::{Keyword, ValidationError, ValidationOptions};
 use serde_json::Value;
 
 use crate::decimal::Decimal;
-use crate::instance::{Held, ViewJson};
+use crate::instance::{self, Held, ViewJson};
+use crate::work::{self, Work};
 
 /// A comparison that a keyword makes.
 #[derive(Clone, Copy)]
@@ -23,7 +26,23 @@ struct Compared {
     with: Decimal,
 }
 
-struct OneOf(Vec<Value>);
+/// The values that may be, by their keys: looking one up does not depend on how
+/// many there are.
+struct OneOf {
+    keys: HashSet<Vec<u8>>,
+    /// Bytes of the longest key.
+    longest: usize,
+}
+
+impl OneOf {
+    fn new(values: &[Value]) -> Self {
+        let keys: HashSet<Vec<u8>> = values.iter().map(instance::key).collect();
+        Self {
+            longest: keys.iter().map(Vec::len).max().unwrap_or(0),
+            keys,
+        }
+    }
+}
 
 impl Keyword<'_, ViewJson> for Compared {
     fn validate(&self, instance: Held<'_>) -> Result<(), ValidationError<'static>> {
@@ -54,7 +73,8 @@ impl Keyword<'_, ViewJson> for OneOf {
     }
 
     fn is_valid(&self, instance: Held<'_>) -> bool {
-        self.0.iter().any(|value| instance.equals(value))
+        let key = instance.key(self.longest);
+        key.is_some_and(|key| self.keys.contains(&key))
     }
 }
 
@@ -88,10 +108,11 @@ pub(crate) fn exact(mut options: Options) -> Options {
     }
     options
         .with_keyword("const", |_, value, _| {
-            Ok(Box::new(OneOf(vec![value.clone()])))
+            Ok(Box::new(OneOf::new(std::slice::from_ref(value))))
         })
         .with_keyword("enum", |_, value, _| match value {
-            Value::Array(values) => Ok(Box::new(OneOf(values.clone()))),
+            Value::Array(values) => Ok(Box::new(OneOf::new(values))),
             _ => Err(ValidationError::custom("no array")),
         })
+        .with_keyword(work::NAME, |_, value, _| Ok(Box::new(Work::read(value))))
 }

@@ -16,7 +16,9 @@ mod graph;
 mod input;
 mod instance;
 mod keywords;
+mod places;
 mod text;
+mod work;
 
 pub use input::{InputSchema, Misfit};
 
@@ -50,9 +52,11 @@ impl SchemaRefused {
 pub enum Reason {
     /// There is none, or it is no object.
     Missing,
-    /// `$schema` names a dialect that is not spoken here.
+    /// `$schema` names a dialect that is not spoken here, or stands elsewhere
+    /// than at the root.
     Dialect,
-    /// A reference that leads out of the schema, or nowhere, or by a name.
+    /// A reference that leads out of the schema, or nowhere, or by a name, or a
+    /// part with a name of its own.
     Reference,
     /// It leads back into itself without descending into the arguments.
     Cycle,
@@ -70,8 +74,8 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Missing => "there is no input schema that is an object",
-            Self::Dialect => "the dialect is none of 2020-12, 2019-09, draft-07 and draft-06",
-            Self::Reference => "a reference that is no `#` or `#/…` within the schema",
+            Self::Dialect => "the dialect is none of 2020-12, 2019-09, draft-07 and draft-06, or a part has one of its own",
+            Self::Reference => "a reference that is no `#` or `#/…` to a schema within the schema, or a part with a name of its own",
             Self::Cycle => "it leads back to itself without descending",
             Self::Cost => "it is too large, or looks at one value too often",
             Self::Pattern => "a pattern that cannot be matched in linear time",

@@ -1,13 +1,31 @@
 //! From a schema's text to the library's value, without losing a digit.
 
+use std::collections::BTreeSet;
+
 use countersign_canon::document::{Item, Kind};
 use serde_json::{Map, Number, Value};
 
 use crate::decimal::Decimal;
+use crate::work::{self, Work};
 use crate::{Reason, SchemaRefused};
 
+/// The whole schema, whose parts that begin at these places are subschemas.
+/// What it says of itself is left out: it was read, and must not be read
+/// differently.
+pub(crate) fn schema(root: Item<'_>, places: &BTreeSet<usize>) -> Result<Value, SchemaRefused> {
+    let mut schema = value(root, places)?;
+    if let Value::Object(members) = &mut schema {
+        for name in ["$schema", "$id"] {
+            if members.get(name).is_some_and(Value::is_string) {
+                members.remove(name);
+            }
+        }
+    }
+    Ok(schema)
+}
+
 /// A value of the schema; its depth is bounded by the reader.
-pub(crate) fn value(item: Item<'_>) -> Result<Value, SchemaRefused> {
+fn value(item: Item<'_>, places: &BTreeSet<usize>) -> Result<Value, SchemaRefused> {
     Ok(match item.kind() {
         Kind::Null => Value::Null,
         Kind::True => Value::Bool(true),
@@ -16,11 +34,20 @@ pub(crate) fn value(item: Item<'_>) -> Result<Value, SchemaRefused> {
         Kind::Number => Value::Number(
             number(item).ok_or_else(|| SchemaRefused::new(Reason::Number, item.pointer()))?,
         ),
-        Kind::Array => Value::Array(item.children().map(value).collect::<Result<_, _>>()?),
+        Kind::Array => {
+            let items = item.children().map(|each| value(each, places));
+            Value::Array(items.collect::<Result<_, _>>()?)
+        }
         Kind::Object => {
             let mut members = Map::new();
             for member in item.children() {
-                members.insert(member.name().unwrap_or_default().to_owned(), value(member)?);
+                let name = member.name().unwrap_or_default().to_owned();
+                members.insert(name, value(member, places)?);
+            }
+            if places.contains(&item.offset())
+                && let Some(work) = Work::of(item, places.len())
+            {
+                members.insert(work::NAME.to_owned(), work);
             }
             Value::Object(members)
         }

@@ -2,32 +2,10 @@
 //! taken at all.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
-use countersign_canon::{Limits, Numbers, View, document::Document, interpret};
+mod support;
+
 use countersign_schema::{InputSchema, Reason};
-
-fn view(arguments: Option<&str>) -> View {
-    let arguments = arguments.map_or(String::new(), |text| format!("\"arguments\":{text},"));
-    let action = format!(r#"{{{arguments}"method":"tools/call","name":"t"}}"#);
-    let action = Document::read(action.as_bytes(), Limits::STANDARD)
-        .unwrap()
-        .root()
-        .canonical();
-    let profile = "exact@1.0.0".parse().unwrap();
-    View::new(
-        interpret(&profile, Numbers::AsWritten, &action)
-            .unwrap()
-            .view,
-    )
-    .unwrap()
-}
-
-fn schema(text: &str) -> InputSchema {
-    InputSchema::compile(Some(text.as_bytes())).unwrap_or_else(|error| panic!("{error}: {text}"))
-}
-
-fn takes(schema: &InputSchema, arguments: &str) -> bool {
-    schema.check(&view(Some(arguments))).is_ok()
-}
+use support::{schema, takes, view};
 
 /// One property, `n`.
 fn of(property: &str) -> InputSchema {

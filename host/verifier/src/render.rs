@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use countersign_canon::write;
+use countersign_catalog::hidden;
 
 use crate::claim::Level;
 use crate::findings::Finding;
@@ -78,12 +79,11 @@ fn list(out: &mut String, label: &str, findings: &[Finding], count: u64) {
     }
 }
 
-/// Escapes what would change how a terminal shows the rest.
+/// Escapes what is not seen, or would change how a terminal shows the rest.
 fn plain(text: &str) -> String {
-    let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{61c}');
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        if c.is_control() || turns(c) {
+        if hidden(c) {
             out.extend(c.escape_unicode());
         } else {
             out.push(c);

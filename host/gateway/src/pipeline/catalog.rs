@@ -2,22 +2,29 @@
 
 use std::sync::Arc;
 
+use countersign_canon::View;
 use countersign_catalog::Shape;
 use countersign_evidence as evidence;
 use countersign_mcp::mirror::{self, NoForm};
 use countersign_mcp::{ErrorCode, Problem, conformity};
 use countersign_policy::Class;
+use countersign_schema::Misfit;
+use tokio::sync::Semaphore;
 
 use super::attempt::{Arrival, Attempt};
 use super::deliver::explained;
 use super::overloaded;
 use super::refuse::unavailable;
-use crate::catalog::approved::{self, Held, Unheld};
+use crate::catalog::approved::{self, Held, Ready, Unheld};
 use crate::catalog::{Listing, Need};
 use crate::config::Required;
 use crate::limits::Place;
 use crate::state::{Basis, Gateway};
 use crate::upstream::Reason;
+
+/// How many calls' arguments may be held against long schemas at once; others
+/// wait, and what is short does not.
+static LONG: Semaphore = Semaphore::const_new(2);
 
 /// A tool that the upstream offers. Made by [`offered`] alone.
 #[derive(Debug)]
@@ -128,7 +135,7 @@ pub(crate) async fn offered(
         return Err(refused(Problem::new(ErrorCode::ExecutionIdRequired)));
     }
     if let Some(ready) = &held.approved
-        && let Err(misfit) = ready.schema().check(&bound.interpreted.view)
+        && let Err(misfit) = fits(ready, &bound.interpreted.view).await
     {
         let mut problem = Problem::new(ErrorCode::ArgumentsInvalid);
         problem.misfit = Some((misfit.pointer, misfit.keyword));
@@ -166,5 +173,25 @@ async fn listing(
             Err(unavailable(unready).because(explained(Reason::Cancelled)))
         }
         Err(unready) => Err(unavailable(unready)),
+    }
+}
+
+/// Holds arguments against the schema: here where that is little work, and
+/// where it holds nobody up otherwise.
+async fn fits(ready: &Arc<Ready>, view: &View) -> Result<(), Misfit> {
+    if let Some(result) = ready.schema().check_quickly(view) {
+        return result;
+    }
+    let place = LONG.acquire().await;
+    let (elsewhere, long) = (Arc::clone(ready), view.clone());
+    let checked = tokio::task::spawn_blocking(move || {
+        // Held until the work is done, also where nobody waits for it any more.
+        let _place = place;
+        elsewhere.schema().check(&long)
+    });
+    match checked.await {
+        Ok(result) => result,
+        // The pool is gone: the gateway is shutting down.
+        Err(_) => ready.schema().check(view),
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::Args;
-use countersign_policy::{Agent, Class, Identity, Request, Tool};
+use countersign_policy::{Class, Identity, OwnedAgent, Request, Tool};
 
 use super::Policies;
 use crate::failure::{Failure, Status};
@@ -12,6 +12,10 @@ use crate::text::visible;
 use crate::{input, text};
 
 /// Say how a `tools/call` message is decided, and by which policies
+///
+/// By policies alone: whether the tool is approved, whether the arguments fit
+/// its input schema, whether the configuration requires an `execution_id`, and
+/// what became of the execution is not looked at.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Exit status:
@@ -28,9 +32,10 @@ pub(crate) struct Explain {
     /// The server that is called
     #[arg(long, value_name = "NAME")]
     server: String,
-    /// Who calls: method, issuer and subject, joined by `/`
+    /// Who calls, as policies name it: method, issuer and subject, joined by
+    /// `/`, with `%2F` for a slash and `%25` for a percent sign in one of them
     #[arg(long, value_name = "AGENT", default_value = "token/countersign/ci")]
-    agent: String,
+    agent: OwnedAgent,
     /// What the tool counts as, where it is not approved
     #[arg(long, value_name = "CLASS", default_value = "side-effecting")]
     class: Class,
@@ -49,9 +54,6 @@ impl Explain {
         let message = input::message(&self.file)?;
         let bound =
             profiles::bind(&profile, &message).map_err(|unbound| unbound.into_failure(None))?;
-        let mut parts = self.agent.splitn(3, '/');
-        let mut part = || parts.next().unwrap_or_default();
-        let (method, issuer, subject) = (part(), part(), part());
         let name = &bound.meaning.tool;
         let approved = loaded.tool(&self.server, name);
         let tool = Tool {
@@ -61,11 +63,7 @@ impl Explain {
         };
         let call = &bound.call;
         let decision = loaded.set.decide(&Request {
-            agent: Agent {
-                method,
-                issuer,
-                subject,
-            },
+            agent: self.agent.agent(),
             identity: Identity::default(),
             tool,
             view: &bound.meaning.view,

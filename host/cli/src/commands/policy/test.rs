@@ -19,6 +19,10 @@ use crate::{files, text};
 /// `agent` (method, issuer, subject), `class`, `arguments` (their JSON text as
 /// a caller would spell it), `execution_id`, `workflow_id`, `policies` (those
 /// that determine it, sorted) and `code`.
+///
+/// Policies alone are asked: whether the tool is approved, whether the
+/// arguments fit its input schema, and whether the configuration requires an
+/// `execution_id` is not looked at.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Exit status:

@@ -40,7 +40,7 @@ pub(super) const STATEFUL: &[Mutation] = mutations! {
     MODEL "serve an old list of tools":
         "Need::List => age < FRESH," => "Need::List => age >= Duration::ZERO,";
     MODEL "take arguments that do not fit":
-        "        && let Err(misfit) = ready.schema().check(&bound.interpreted.view)\n" => "        && let Err(misfit) = ready.schema().check(&bound.interpreted.view)\n        && attempt.execution_id.is_none()\n";
+        "        && let Err(misfit) = fits(ready, &bound.interpreted.view).await\n" => "        && let Err(misfit) = fits(ready, &bound.interpreted.view).await\n        && attempt.execution_id.is_none()\n";
     MODEL "ignore the recorded profile":
         "    if recorded == bound.id().as_str() && component == bound.component_digest() {\n" => "    if !recorded.is_empty() {\n";
 

@@ -1,0 +1,114 @@
+//! How much work holding arguments against a schema may be.
+//!
+//! A schema of a few kilobytes and arguments of a megabyte can be a minute of
+//! work: each list of the schema is gone through at each value. So the steps
+//! are counted where they are made: by the values ([`crate::instance`]) for
+//! everything that goes through an instance, and by a keyword of ours for what
+//! goes through the schema. Where they are used up nothing is found any more,
+//! so that the library comes to an end, and what it says is not listened to.
+
+use std::cell::Cell;
+
+use countersign_canon::document::{Item, Kind};
+use jsonschema::{Keyword, ValidationError};
+use serde_json::{Value, json};
+
+use crate::instance::{Held, ViewJson};
+
+/// The keyword that is put into a subschema; a schema's own is replaced.
+pub(crate) const NAME: &str = "$countersign-work";
+/// Bytes of text that are looked at in one step.
+const STRIDE: usize = 32;
+/// What a subschema may go through without being counted.
+const LIGHT: u64 = 16;
+
+thread_local! {
+    /// What is left of the check that this thread is making.
+    static LEFT: Cell<u64> = const { Cell::new(u64::MAX) };
+}
+
+/// Makes a check of so many steps at most; none where they did not do.
+pub(crate) fn within<T>(steps: u64, check: impl FnOnce() -> T) -> Option<T> {
+    let before = LEFT.replace(steps);
+    let result = check();
+    let left = LEFT.replace(before);
+    (left > 0).then_some(result)
+}
+
+/// Takes steps; whether any are left.
+pub(crate) fn spend(steps: u64) -> bool {
+    LEFT.with(|left| {
+        left.set(left.get().saturating_sub(steps));
+        left.get() > 0
+    })
+}
+
+/// Takes the steps for a text of so many bytes.
+pub(crate) fn spend_text(bytes: usize) -> bool {
+    spend(text(bytes))
+}
+
+fn text(bytes: usize) -> u64 {
+    1 + u64::try_from(bytes / STRIDE).unwrap_or(u64::MAX)
+}
+
+/// What one subschema goes through: at each value, and for each thing in it.
+pub(crate) struct Work {
+    here: u64,
+    each: u64,
+}
+
+impl Work {
+    /// The value of the keyword, where the subschema needs one.
+    pub(crate) fn of(item: Item<'_>, subschemas: usize) -> Option<Value> {
+        if item.kind() != Kind::Object {
+            return None;
+        }
+        let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+        let mut work = Self { here: 0, each: 0 };
+        for member in item.children() {
+            work.here += 1;
+            match member.name().unwrap_or_default() {
+                "$defs" | "definitions" | "default" | "examples" | "const" | "enum" => {}
+                "unevaluatedItems" | "unevaluatedProperties" => work.each += number(subschemas),
+                name => {
+                    if name == "patternProperties" {
+                        work.each += number(member.count());
+                    }
+                    let lists = member.children().filter(|each| each.kind() == Kind::Array);
+                    work.here += number(member.count() + lists.map(Item::count).sum::<usize>());
+                }
+            }
+        }
+        let Self { here, each } = work;
+        (here > LIGHT || each > 0).then(|| json!([here, each]))
+    }
+
+    /// What [`Work::of`] wrote.
+    pub(crate) fn read(value: &Value) -> Self {
+        let number = |at| value.get(at).and_then(Value::as_u64).unwrap_or(1);
+        Self {
+            here: number(0),
+            each: number(1),
+        }
+    }
+}
+
+impl Keyword<'_, ViewJson> for Work {
+    fn validate(&self, instance: Held<'_>) -> Result<(), ValidationError<'static>> {
+        if self.is_valid(instance) {
+            Ok(())
+        } else {
+            Err(ValidationError::custom("too much work"))
+        }
+    }
+
+    fn is_valid(&self, instance: Held<'_>) -> bool {
+        if self.each == 0 {
+            return spend(self.here);
+        }
+        let names = instance.names().map(|name| text(name.len()));
+        let names = names.fold(0_u64, u64::saturating_add);
+        spend(self.here.saturating_add(self.each.saturating_mul(names)))
+    }
+}
