@@ -1,7 +1,8 @@
 //! What all bodies together may take of memory, and a share of it for each agent.
 //!
-//! A body is counted as it arrives, and for as long as anybody holds its bytes:
-//! calls that wait for a slow server keep theirs.
+//! A body is counted as it arrives, and for as long as anybody holds its bytes. A
+//! call gives its own up once it is reserved, so that its repeats find room to be
+//! classified while a slow server is at work; what is passed on keeps its own.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
