@@ -158,12 +158,12 @@ fn exhausted(
     counts: &mut Counts,
     progress: Progress<'_>,
 ) -> Option<Finding> {
-    let messages: Vec<Hostile> = [hostile::at_limits(subject.limits()), hostile::costly()]
-        .into_iter()
-        .flatten()
-        .collect();
-    let all = u64::try_from(messages.len()).unwrap_or(u64::MAX);
-    for Hostile { what, message } in messages {
+    let limits = subject.limits();
+    let small = [hostile::at_limits(limits), hostile::costly()];
+    let count = small.iter().map(Vec::len).sum::<usize>() + hostile::FILLING;
+    let all = u64::try_from(count).unwrap_or(u64::MAX);
+    let messages = small.into_iter().flatten();
+    for Hostile { what, message } in messages.chain(hostile::filling(limits)) {
         progress("hostile", counts.hostile, all);
         counts.hostile += 1;
         if let Err(mut finding) = subject.message(&message) {

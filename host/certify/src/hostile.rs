@@ -62,6 +62,63 @@ pub(crate) fn at_limits(limits: Limits) -> Vec<Hostile> {
     ]
 }
 
+/// A number that hardly a profile carries which has a rule of its own for them.
+const UNLIKELY: &[u8] = b"1e99999999999999999999";
+
+/// How many messages [`filling`] gives.
+pub(crate) const FILLING: usize = 11;
+
+/// Messages that fill what a profile reads with what costs a reader the most
+/// memory for each byte. Each as it is, and with something at its end that may
+/// be refused, or must: whoever reads has all of it behind him then, and has to
+/// say where.
+pub(crate) fn filling(limits: Limits) -> impl Iterator<Item = Hostile> {
+    let size = |limit: u32| usize::try_from(limit).unwrap_or(usize::MAX);
+    // Something is left to what stands around.
+    let bytes = size(limits.message_bytes).saturating_sub(1_024);
+    let values = size(limits.nodes).saturating_sub(64);
+    // As many pieces as have room, each of so many values.
+    let filled = |piece: &str, each: usize| piece.repeat((bytes / piece.len()).min(values / each));
+    let [one, other] = ["b".repeat(50), "a".repeat(50)];
+    // Escaped, so that they are decoded, and against their order.
+    let names = filled(&format!("{{\"\\n{one}\":0,\"\\n{other}\":0}},"), 3);
+    let short = filled("{\"b\":0,\"a\":0},", 3);
+    let text = format!("\"{}\",", "\\u00e9".repeat(bytes / 6));
+    let beside = [
+        (&b"0"[..], "as much client context as it reads"),
+        (
+            UNLIKELY,
+            "as much client context as it reads, and a number to refuse",
+        ),
+    ]
+    .map(|(number, what)| hostile(what, with_context(&names, number)));
+    let fills = [text, names, short].into_iter();
+    fills
+        .flat_map(|fill| {
+            ENDS.map(|(end, what)| {
+                hostile(what, call(&[b"[", fill.as_bytes(), end, b"]"].concat()))
+            })
+        })
+        .chain(beside)
+}
+
+/// What a message that is full ends with.
+const ENDS: [(&[u8], &str); 3] = [
+    (b"0", "as much as it reads"),
+    (UNLIKELY, "as much as it reads, and a number to refuse"),
+    (
+        br#"{"a":0,"a":0}"#,
+        "as much as it reads, and a duplicate to refuse",
+    ),
+];
+
+/// A call with a list in its client context, and a number in its action.
+fn with_context(list: &str, number: &[u8]) -> Vec<u8> {
+    const HEAD: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","_meta":{"io.modelcontextprotocol/clientInfo":{"l":["#;
+    const TAIL: &[u8] = br#"0]}},"arguments":{"v":"#;
+    [HEAD, list.as_bytes(), TAIL, number, b"}}}"].concat()
+}
+
 /// Messages that a careless reader pays dearly for.
 pub(crate) fn costly() -> Vec<Hostile> {
     let members = |count: usize, last: &str| {

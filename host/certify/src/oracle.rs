@@ -10,13 +10,9 @@ use countersign_canon::{
 use crate::check::Check;
 use crate::finding::Finding;
 
-/// Where in a message an action's values come from.
-const IN_ACTION: [&str; 4] = [
-    "/params/name",
-    "/params/arguments",
-    "/params/task",
-    "/params/_meta",
-];
+/// Where in a message the member of `params` is of which only a part goes into
+/// the action.
+const META: &str = "/params/_meta";
 
 /// What a message is to a profile with those limits, every number kept.
 pub(crate) fn expected(limits: Limits, message: &[u8]) -> Result<Admitted, Refusal> {
@@ -39,8 +35,8 @@ pub(crate) fn compare(
         (Err(must), Err(is)) if must == is => Ok(None),
         (Err(must), Err(is)) => strict(format!("it is to be refused as {must}, and it is as {is}")),
         (Err(must), Ok(_)) => strict(format!("it is to be refused as {must}, and it is admitted")),
-        (Ok(Admitted::Call(_)), Err(is)) if matches!(is.code, Code::Number | Code::Value) => {
-            chosen(&is, message).map_or_else(strict, |()| Ok(None))
+        (Ok(Admitted::Call(must)), Err(is)) if matches!(is.code, Code::Number | Code::Value) => {
+            chosen(&is, message, &must.action).map_or_else(strict, |()| Ok(None))
         }
         (Ok(_), Err(is)) => strict(format!("it is to be admitted, and it is refused as {is}")),
         (Ok(Admitted::Call(must)), Ok(Admitted::Call(is))) => match differing(&must, &is) {
@@ -60,35 +56,67 @@ fn parts(part: &str, message: &[u8]) -> Finding {
 }
 
 /// Whether a refusal by the profile's own choice stands where it may.
-fn chosen(refusal: &Refusal, message: &[u8]) -> Result<(), String> {
+fn chosen(refusal: &Refusal, message: &[u8], action: &[u8]) -> Result<(), String> {
     if usize::try_from(refusal.offset) != Ok(message.len()) {
         return Err(format!(
             "`{}` is decided by the whole message, and it is refused as {refusal}",
             refusal.code
         ));
     }
-    let pointer = &refusal.pointer;
-    let inside = IN_ACTION.iter().any(|part| {
-        pointer
-            .strip_prefix(part)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    });
-    let document = Document::read(message, Limits::STANDARD).ok();
-    let found = document
+    let pointer = refusal.pointer.as_str();
+    let (document, bound) = (
+        Document::read(message, Limits::STANDARD).ok(),
+        Document::read(action, Limits::STANDARD).ok(),
+    );
+    let may = document
         .as_ref()
-        .and_then(|document| document.find(pointer));
-    let may = |item: Item<'_>| refusal.code == Code::Value || points_at_number(item, pointer);
-    match found {
-        Some(item) if inside && may(item) => Ok(()),
-        _ => Err(format!(
-            "only a value of the action may be refused so, and it is refused as {refusal}"
-        )),
+        .zip(bound.as_ref())
+        .is_some_and(|(document, bound)| {
+            let values = values(document, bound);
+            match refusal.code {
+                Code::Number => values.iter().any(|item| holds_number(*item, pointer)),
+                _ => {
+                    let meta = pointer == META && bound.root().get("_meta").is_some();
+                    document.find(pointer).is_some()
+                        && (meta || values.iter().any(|item| is_within(*item, pointer)))
+                }
+            }
+        });
+    if may {
+        return Ok(());
     }
+    Err(format!(
+        "only a value of the action may be refused so, and it is refused as {refusal}"
+    ))
 }
 
-/// Whether the pointer is that of a number; one that is too long is cut, and
-/// then is the pointer of what the number is in.
-fn points_at_number(item: Item<'_>, pointer: &str) -> bool {
+/// The values of a message that went into its action.
+fn values<'d>(message: &'d Document<'_>, action: &Document<'_>) -> Vec<Item<'d>> {
+    let bound = action.root().get("_meta");
+    let is_bound = |name: &str| bound.is_some_and(|bound| bound.get(name).is_some());
+    let params = message.root().get("params");
+    params
+        .into_iter()
+        .flat_map(Item::children)
+        .flat_map(|part| match part.name() {
+            Some("_meta") => part
+                .children()
+                .filter(|member| member.name().is_some_and(is_bound))
+                .collect(),
+            Some("name" | "arguments" | "task") => vec![part],
+            _ => Vec::new(),
+        })
+        .collect()
+}
+
+fn is_within(item: Item<'_>, pointer: &str) -> bool {
+    let rest = pointer.strip_prefix(item.pointer().as_str());
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Whether the pointer is that of a number in a value; one that is too long is
+/// cut, and then is the pointer of what the number is in.
+fn holds_number(item: Item<'_>, pointer: &str) -> bool {
     let mut open = vec![item];
     while let Some(item) = open.pop() {
         if item.kind() == Kind::Number && item.pointer() == pointer {
@@ -134,5 +162,53 @@ fn other(must: &Admitted, is: &Admitted) -> Option<&'static str> {
             method.or_else(|| (must.params != is.params).then_some("`params`"))
         }
         _ => Some("kind"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MESSAGE: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{"a":[1.5,"x"]},"task":{"ttl":1.5},"inputResponses":{"q":1.5},"_meta":{"progressToken":1.5,"traceparent":1.5,"tracestate":1.5,"baggage":1.5,"own":{"n":1.5},"io.modelcontextprotocol/clientInfo":{"n":1.5},"io.modelcontextprotocol/other":1.5}}}"#;
+
+    #[test]
+    fn only_what_goes_into_the_action_may_be_refused_by_choice() {
+        for (pointer, number, value) in [
+            ("/params/arguments/a/0", true, true),
+            ("/params/arguments/a/1", false, true),
+            ("/params/arguments/a", false, true),
+            ("/params/arguments/b", false, false),
+            ("/params/arguments", false, true),
+            ("/params/task/ttl", true, true),
+            ("/params/name", false, true),
+            ("/params/_meta/own/n", true, true),
+            ("/params/_meta/own", false, true),
+            ("/params/_meta/io.modelcontextprotocol~1other", true, true),
+            ("/params/_meta", false, true),
+            ("/params/_meta/progressToken", false, false),
+            ("/params/_meta/traceparent", false, false),
+            ("/params/_meta/tracestate", false, false),
+            ("/params/_meta/baggage", false, false),
+            (
+                "/params/_meta/io.modelcontextprotocol~1clientInfo/n",
+                false,
+                false,
+            ),
+            ("/params/inputResponses/q", false, false),
+            ("/params", false, false),
+            ("/id", false, false),
+            ("", false, false),
+        ] {
+            for (code, may) in [(Code::Number, number), (Code::Value, value)] {
+                let refusal = Refusal {
+                    code,
+                    pointer: pointer.to_owned(),
+                    offset: u32::try_from(MESSAGE.len()).unwrap(),
+                };
+                let expected = expected(Limits::STANDARD, MESSAGE);
+                let found = compare(expected, Err(refusal), MESSAGE);
+                assert_eq!(found.is_ok(), may, "{code} at {pointer:?}");
+            }
+        }
     }
 }

@@ -14,11 +14,15 @@ use crate::check::Check;
 use crate::consumers::{Consumers, Treatment};
 use crate::difference;
 use crate::finding::Finding;
+use crate::generate::FAMILY;
 use crate::{foreign, oracle};
 
 /// How many messages share one that is also asked of plainly compiled code, and
-/// one whose action is also tried with foreign bytes around it.
-const SELDOM: u64 = 8;
+/// one whose action is also tried with foreign bytes around it. It shares no
+/// divisor with the size of a family, so that every member of one has its turn.
+const SELDOM: u64 = 7;
+const _: () =
+    assert!(!FAMILY.is_multiple_of(SELDOM) && SELDOM % 2 == 1 && FAMILY.is_power_of_two());
 
 /// The component, in the ways in which it is run.
 pub(crate) struct Subject<'s> {
@@ -28,6 +32,10 @@ pub(crate) struct Subject<'s> {
     used: Option<Warm<'s>>,
     exact: ProfileId,
     asked: u64,
+    /// How many messages were asked of plainly compiled code, and how many
+    /// actions were tried with foreign bytes around them.
+    plainly: u64,
+    foreign: u64,
     /// The most fuel that a call used, of what a host gives, in parts of a
     /// thousand.
     pub(crate) fuel_per_mille: u64,
@@ -71,6 +79,8 @@ impl<'s> Subject<'s> {
                 .parse()
                 .unwrap_or_else(|_| profile.id().clone()),
             asked: 0,
+            plainly: 0,
+            foreign: 0,
             fuel_per_mille: 0,
         }
     }
@@ -121,6 +131,7 @@ impl<'s> Subject<'s> {
             return Err(Finding::new(Check::View, reason).shown_by([message]));
         }
         if self.asked.is_multiple_of(SELDOM) {
+            self.foreign += 1;
             self.foreign(message, &action)?;
         }
         let treatment = self.consumers.treat(&action, &said.tool, &said.view);
@@ -273,6 +284,7 @@ impl<'s> Subject<'s> {
         }
         self.used = Some(used);
         if self.asked.is_multiple_of(SELDOM) {
+            self.plainly += 1;
             let mut plain = self.fresh(self.plain, message)?;
             let again = ask(&mut plain).map_err(|_| otherwise("where it is compiled plainly"))?;
             if !again.0.same(&said) {
@@ -337,4 +349,38 @@ pub(crate) fn shown(bytes: &[u8]) -> String {
     }
     let head: String = text.chars().take(MOST).collect();
     format!("{head}… ({} bytes)", bytes.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use countersign_engine::{Compiled, Engine, embedded};
+
+    use super::*;
+    use crate::generate::Generator;
+
+    #[test]
+    fn every_member_of_a_family_is_asked_of_plain_code_and_tried_with_foreign_bytes() {
+        let component = embedded::default().unwrap().bytes();
+        let [served, plain] = [Compiled::AsServed, Compiled::Plainly].map(|compiled| {
+            let engine = Engine::for_certification(4, compiled).unwrap();
+            engine.load_candidate(component).unwrap().profile
+        });
+        let consumers = Consumers::new().unwrap();
+        let mut subject = Subject::new(&served, &plain, &consumers);
+        let (generator, mut plainly, mut foreign) = (Generator::new(1), [0; 4], [0; 4]);
+        for case in 0..70 * FAMILY {
+            let before = (subject.plainly, subject.foreign);
+            subject
+                .message(&generator.message(case))
+                .map_err(|finding| finding.reason)
+                .unwrap();
+            let member = usize::try_from(case % FAMILY).unwrap();
+            plainly[member] += u64::from(subject.plainly > before.0);
+            foreign[member] += subject.foreign - before.1;
+        }
+        assert_eq!(plainly, [10; 4]);
+        // Damage leaves few actions.
+        let [undamaged @ .., _] = foreign;
+        assert!(undamaged.iter().all(|tried| *tried > 2), "{foreign:?}");
+    }
 }

@@ -278,6 +278,20 @@ fn the_shipped_profiles_are_adequate() {
     }
 }
 
+/// Its memory is for one reading, and a number that it refuses is looked for in a
+/// second one: `docs/vendors/decimal.md` says so.
+#[test]
+fn what_a_component_traps_at_because_its_memory_is_full_is_found() {
+    let component = std::fs::read(file("tests/profiles/decimal@2.0.0.wasm")).unwrap();
+    let report = run(&component, 100);
+    let [found] = report.findings.as_slice() else {
+        panic!("{report}");
+    };
+    assert_eq!(found.check, Check::Robustness, "{report}");
+    let reason = "as much as it reads, and a number to refuse: in `admit` it trapped";
+    assert_eq!(found.reason, reason);
+}
+
 #[test]
 fn a_report_is_the_same_each_time_however_many_threads_made_it() {
     let component = broken(8);

@@ -174,7 +174,7 @@ impl Engine {
         self.runtime
             .has_types_of_the_world(&pre)
             .map_err(|error| wrong_type(&error))?;
-        let described = check::describe(&self.runtime, &pre, expected)?;
+        let described = check::describe(&self.runtime, &pre, digest, expected)?;
         let loaded = Loaded {
             runtime: Arc::clone(&self.runtime),
             pre,

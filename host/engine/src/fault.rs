@@ -6,13 +6,15 @@
 
 use std::fmt;
 
-use countersign_canon::ProfileId;
+use countersign_canon::{Digest, ProfileId};
 
 /// A component that did not answer, or whose answer the host does not believe.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("profile `{profile}` is at fault in `{function}`: {kind}")]
 pub struct Fault {
     profile: ProfileId,
+    // Aside, since errors that hold a fault travel in results.
+    component: Box<Digest>,
     function: Function,
     kind: FaultKind,
 }
@@ -21,9 +23,15 @@ impl Fault {
     /// The stable code of every fault.
     pub const CODE: &'static str = "profile-fault";
 
-    pub(crate) fn new(profile: &ProfileId, function: Function, kind: FaultKind) -> Self {
+    pub(crate) fn new(
+        profile: &ProfileId,
+        component: Digest,
+        function: Function,
+        kind: FaultKind,
+    ) -> Self {
         Self {
             profile: profile.clone(),
+            component: Box::new(component),
             function,
             kind,
         }
@@ -33,6 +41,12 @@ impl Fault {
     #[must_use]
     pub fn profile(&self) -> &ProfileId {
         &self.profile
+    }
+
+    /// The digest of its component, which names it where two go by one version.
+    #[must_use]
+    pub fn component(&self) -> Digest {
+        *self.component
     }
 
     /// The function that was called.
@@ -96,6 +110,8 @@ pub enum FaultKind {
     NoRoom,
     /// It answered what the contract does not allow.
     Malformed(Rule),
+    /// Its `interpret` refuses an action that its own `admit` gave.
+    RefusesItsOwn,
     /// Its binding is not the digest of what it was given.
     BindingDisagrees,
     /// Its classification is not the one of the table.
@@ -103,7 +119,7 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
-    /// The kind as entries and logs write it.
+    /// The kind as one word; an entry names the component, not the kind.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -113,6 +129,7 @@ impl FaultKind {
             Self::UnreadableAnswer => "unreadable-answer",
             Self::NoRoom => "no-room",
             Self::Malformed(_) => "malformed-answer",
+            Self::RefusesItsOwn => "refuses-its-own",
             Self::BindingDisagrees => "binding-disagrees",
             Self::ClassificationDisagrees => "classification-disagrees",
         }
@@ -128,6 +145,7 @@ impl fmt::Display for FaultKind {
             Self::UnreadableAnswer => "its answer is too large or not of its type",
             Self::NoRoom => "the host had no room to run it",
             Self::Malformed(rule) => return write!(f, "it answered {rule}"),
+            Self::RefusesItsOwn => "it refuses an action of its own",
             Self::BindingDisagrees => "its binding is not the digest of the action",
             Self::ClassificationDisagrees => "its classification is not the table's",
         })

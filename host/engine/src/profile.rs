@@ -1,8 +1,11 @@
 //! A loaded profile: what the rest of the house calls.
 //!
-//! The host believes nothing that it can compute: bindings and verdicts are
-//! computed again natively, the view is checked to be a tree of the contract's
-//! shape, and a disagreement is a fault (`docs/spec/action-binding.md` §5).
+//! Bindings and verdicts are computed again natively, and a disagreement is a
+//! fault (`docs/spec/action-binding.md` §5). Of a view the shape is checked: one
+//! tree of no more nodes than stated, `method`, and a `name` that is the tool.
+//! Its other values, and what `admit` puts beside the action, are believed: a
+//! pinned component is trusted for what its actions mean. That they are the
+//! action's is for certification to find out.
 
 use std::fmt;
 use std::sync::Arc;
@@ -36,7 +39,7 @@ pub(crate) struct Loaded {
 }
 
 /// What an action means: an answer of `interpret` whose binding was computed
-/// again and whose view is known to be an action's.
+/// again and whose view has an action's shape.
 #[derive(Clone, Debug)]
 pub struct Interpreted {
     /// The digest of the action under this profile.
@@ -133,6 +136,12 @@ impl Profile {
             .map_err(|kind| self.fault(Function::Interpret, kind))
     }
 
+    /// The fault of a profile whose `interpret` refuses what its `admit` gave.
+    #[must_use]
+    pub fn refuses_its_own(&self) -> Fault {
+        self.fault(Function::Interpret, FaultKind::RefusesItsOwn)
+    }
+
     /// Says what an attempt is, given the record of its execution. The verdict
     /// is the table's, with which the component must agree.
     ///
@@ -227,7 +236,7 @@ impl Profile {
     }
 
     fn fault(&self, function: Function, kind: FaultKind) -> Fault {
-        Fault::new(&self.0.id, function, kind)
+        Fault::new(&self.0.id, self.0.digest, function, kind)
     }
 }
 

@@ -24,6 +24,7 @@ use thiserror::Error;
 use crate::archive::Archive;
 use crate::config;
 use crate::environment::Environment;
+use crate::pipeline::Rooms;
 
 /// The most bytes of a signature's file.
 const MAX_SIGNATURE_BYTES: u64 = 16_384;
@@ -203,6 +204,8 @@ fn load(
 pub(crate) struct InUse {
     engine: Engine,
     archive: Archive,
+    /// Where they run.
+    pub(crate) rooms: Rooms,
     set: RwLock<Arc<Profiles>>,
     /// Those that were looked for in the archive since the last change; none
     /// where they are not there.
@@ -228,6 +231,7 @@ impl InUse {
         Ok(Self {
             engine,
             archive,
+            rooms: Rooms::default(),
             set: RwLock::new(Arc::new(set)),
             retired: Mutex::default(),
         })
@@ -255,6 +259,12 @@ impl InUse {
     /// end.
     pub(crate) fn default(&self) -> Profile {
         self.current().default().clone()
+    }
+
+    /// The one that is built in and carries whatever can be read.
+    pub(crate) fn as_written(&self) -> Option<Profile> {
+        let current = self.current();
+        current.get(&embedded::default()?.pin().id).cloned()
     }
 
     /// Puts others in use. What is under way goes on with what it has.

@@ -217,6 +217,56 @@ async fn log_messages_go_with_the_request_that_they_came_with_where_logging_pass
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_log_level_that_was_set_last_is_part_of_the_client_context() {
+    let (upstream, gateway) = start("2025-11-25", ALL, "").await;
+    let (session, other) = (
+        gateway.client().session().await,
+        gateway.client().session().await,
+    );
+    session.call("pay", "{}", Some("e0")).await;
+    for (number, (level, answer)) in [
+        ("info", "{}"),
+        ("debug", "{}"),
+        ("error", r#"{"code":-32602,"message":"no"}"#),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        upstream.answer("logging/setLevel", answer);
+        let set = ask("logging/setLevel", &format!(r#""level":"{level}""#));
+        session.post(set).await;
+        let id = format!("e{}", number + 1);
+        session.call("pay", "{}", Some(&id)).await;
+    }
+    other.call("pay", "{}", Some("e4")).await;
+    let (_, folder) = gateway.stop().await;
+    let entries = support::entries(folder.path());
+    let level = |id: &str| {
+        let admitted = entries
+            .iter()
+            .find(|entry| entry["kind"] == "admission" && entry["execution_id"] == id);
+        let text = admitted.unwrap()["client"].as_str().unwrap();
+        let context: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(
+            context["io.modelcontextprotocol/protocolVersion"],
+            "2025-11-25"
+        );
+        context["io.modelcontextprotocol/logLevel"]
+            .as_str()
+            .map(str::to_owned)
+    };
+    for (id, expected) in [
+        ("e0", None),
+        ("e1", Some("info")),
+        ("e2", Some("debug")),
+        ("e3", Some("debug")),
+        ("e4", None),
+    ] {
+        assert_eq!(level(id).as_deref(), expected, "{id}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_state_of_a_prompts_round_is_known_to_the_agent_that_received_it_alone() {
     let (upstream, gateway) = start("2026-07-28", ALL, "").await;
     upstream.answer(

@@ -45,6 +45,42 @@ pub fn initialize(params: &[u8]) -> Option<Initialized> {
     Some(Initialized { revision, context })
 }
 
+/// Where a request has the token under which it wants progress.
+pub const PROGRESS_TOKEN: &str = "/params/_meta/progressToken";
+/// A progress token is at most this many bytes, unescaped, as an id is.
+const MOST_TOKEN_BYTES: usize = 256;
+
+/// Whether a value is a progress token: a text or a number of at most 256 bytes.
+/// It is repeated with all that is said of progress.
+#[must_use]
+pub fn is_progress_token(value: Item<'_>) -> bool {
+    match value.kind() {
+        Kind::Number => value.raw().len() <= MOST_TOKEN_BYTES,
+        Kind::String => value
+            .text()
+            .is_some_and(|text| text.len() <= MOST_TOKEN_BYTES),
+        _ => false,
+    }
+}
+
+/// A canonical client context with this log level, in JSON, in the place of its
+/// own; as it is where it is no object.
+#[must_use]
+pub fn with_log_level(context: &[u8], level: &[u8]) -> Vec<u8> {
+    let Ok(document) = Document::read(context, Limits::STANDARD) else {
+        return context.to_vec();
+    };
+    let mut out = Object::new();
+    for name in MEMBERS {
+        let own = document.root().get(name).map(Item::raw);
+        let value = if name == LOG_LEVEL { Some(level) } else { own };
+        if let Some(value) = value {
+            out = out.raw(name, value);
+        }
+    }
+    out.finish()
+}
+
 /// The log level that a client of a revision without sessions asks for, from
 /// its canonical context; JSON.
 #[must_use]
@@ -170,6 +206,44 @@ mod tests {
             r#"{"capabilities":{},"protocolVersion":"2025-06-18"}"#,
         ] {
             assert_eq!(initialize(params.as_bytes()), None, "{params}");
+        }
+    }
+
+    #[test]
+    fn a_progress_token_is_a_text_or_a_number_of_the_length_of_an_id() {
+        let long = |length: usize| "x".repeat(length);
+        for (token, is) in [
+            ("\"\"".to_owned(), true),
+            ("-1.5e3".to_owned(), true),
+            (format!("\"{}\"", long(256)), true),
+            (format!("\"{}\"", long(257)), false),
+            (format!("\"{}\"", "\\u0001".repeat(256)), true),
+            ("1".repeat(256), true),
+            ("1".repeat(257), false),
+            ("null".to_owned(), false),
+            ("true".to_owned(), false),
+            ("{}".to_owned(), false),
+            ("[1]".to_owned(), false),
+        ] {
+            let document = Document::read(token.as_bytes(), Limits::STANDARD).unwrap();
+            assert_eq!(is_progress_token(document.root()), is, "{token}");
+        }
+    }
+
+    #[test]
+    fn a_log_level_takes_its_place_among_the_members_of_a_context() {
+        for (context, with) in [
+            (
+                r#"{"io.modelcontextprotocol/clientInfo":{"name":"c"},"io.modelcontextprotocol/protocolVersion":"v"}"#,
+                r#"{"io.modelcontextprotocol/clientInfo":{"name":"c"},"io.modelcontextprotocol/logLevel":"info","io.modelcontextprotocol/protocolVersion":"v"}"#,
+            ),
+            (
+                r#"{"io.modelcontextprotocol/logLevel":"debug"}"#,
+                r#"{"io.modelcontextprotocol/logLevel":"info"}"#,
+            ),
+        ] {
+            let said = with_log_level(context.as_bytes(), br#""info""#);
+            assert_eq!(String::from_utf8(said).unwrap(), with);
         }
     }
 

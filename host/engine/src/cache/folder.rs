@@ -23,6 +23,11 @@ pub(super) struct Folder(PathBuf);
 pub(super) struct Key([u8; KEY_BYTES]);
 
 impl Key {
+    #[cfg(test)]
+    pub(super) fn of(bytes: [u8; KEY_BYTES]) -> Self {
+        Self(bytes)
+    }
+
     pub(super) fn bytes(&self) -> [u8; KEY_BYTES] {
         self.0
     }

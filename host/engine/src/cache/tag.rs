@@ -8,6 +8,7 @@ use sha2::{Digest as _, Sha256};
 use wasmtime::Engine;
 
 use super::folder::Key;
+use crate::check;
 
 /// Bytes of the MAC at the start of each file.
 pub(super) const TAG_BYTES: usize = 32;
@@ -16,13 +17,19 @@ pub(super) const TAG_BYTES: usize = 32;
 const HEADING: &[u8] = b"countersign.compiled-code.v1\n";
 
 /// Everything about an engine that compiled code depends on: its version, its
-/// settings and the processor's features.
+/// settings and the processor's features; and the check that a component has
+/// passed before it is compiled, since what is kept does not pass it again.
 pub(super) struct Compatibility([u8; 32]);
 
 impl Compatibility {
     pub(super) fn of(engine: &Engine) -> Self {
+        Self::with(engine, check::VERSION)
+    }
+
+    fn with(engine: &Engine, check: u32) -> Self {
         let mut hash = Collected(Sha256::new());
         engine.precompile_compatibility_hash().hash(&mut hash);
+        hash.write(&check.to_be_bytes());
         Self(hash.0.finalize().into())
     }
 
@@ -83,5 +90,23 @@ impl Hasher for Collected {
 
     fn finish(&self) -> u64 {
         0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_that_passed_another_check_has_another_name_and_another_tag() {
+        let engine = Engine::default();
+        let component = Digest::of(&[b"component"]);
+        let key = Key::of([7; 64]);
+        let [now, before] =
+            [check::VERSION, check::VERSION - 1].map(|check| Compatibility::with(&engine, check));
+        let tag = key.tag(component, &before, b"code");
+        assert!(key.verifies(&tag, component, &before, b"code"));
+        assert!(!key.verifies(&tag, component, &now, b"code"));
+        assert_ne!(now.file_name(component), before.file_name(component));
     }
 }

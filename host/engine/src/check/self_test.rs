@@ -1,7 +1,7 @@
 //! What a component says of itself, and whether it keeps its word: each of its
 //! vectors is run as a request would be, in instances of their own.
 
-use countersign_canon::{Admitted, Limits, ProfileId, envelop};
+use countersign_canon::{Admitted, Digest, Limits, ProfileId, envelop};
 
 use crate::bindings::AdmissionPre;
 use crate::convert::Described;
@@ -20,17 +20,18 @@ pub(crate) struct Description {
     pub(crate) vectors: Vec<Described>,
 }
 
-/// Asks a component what it is. `expected` is what it must be; where nothing
+/// Asks the component of that digest what it is. `expected` is what it must be; where nothing
 /// is expected, whatever it says must at least be a profile's name.
 pub(crate) fn describe(
     runtime: &Runtime,
     pre: &AdmissionPre<()>,
+    digest: Digest,
     expected: Option<&ProfileId>,
 ) -> Result<Description, Problem> {
     // A fault names the profile, and this one has no believed name yet.
     let nameless = || expected.cloned().or_else(|| "unnamed@0.0.0".parse().ok());
     let fault = |kind| match nameless() {
-        Some(id) => Problem::Fault(Fault::new(&id, Function::Describe, kind)),
+        Some(id) => Problem::Fault(Fault::new(&id, digest, Function::Describe, kind)),
         None => Problem::Unsupported,
     };
     let said = runtime

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use axum::extract::Request;
 use axum::response::Response;
-use countersign_canon::{Code, Id, Refusal};
+use countersign_canon::{Admitted, Code, Id, Refusal};
 use countersign_evidence::{Agent, Draft, Kind, RefusalCode};
 use countersign_identity::Principal;
 use countersign_ledger::InForce;
@@ -20,8 +20,8 @@ use super::accept::Accepts;
 use super::received::{Received, id_at, took};
 use super::{body, caller, respond};
 use crate::identity;
-use crate::pipeline::{Arrival, admit::admit, fault};
-use crate::pipeline::{overloaded, unread, unread_because};
+use crate::pipeline::{Arrival, Other, admit::admit, read_otherwise};
+use crate::pipeline::{fault, ledger_problem, overloaded, unread, unread_because};
 use crate::state::Gateway;
 use crate::telemetry::Stage;
 
@@ -79,15 +79,25 @@ pub(super) async fn post(
         }
     };
     let begun = gateway.environment.monotonic();
-    let admitted = admit(&arrival.profile, &message).await;
+    let admitted = admit(&gateway.profiles.rooms, &arrival.profile, &message).await;
     took(&gateway, Stage::Admit, begun);
-    let admitted = match admitted {
-        Ok(Ok(admitted)) => admitted,
+    let (admitted, reader, refused) = match admitted {
+        Ok(Ok(admitted)) => (admitted, arrival.profile.clone(), None),
         Ok(Err(refusal)) => {
-            let id = id_of(&refusal, &message);
-            let problem = Problem::not_admitted(refusal);
-            let refused = unread_because(&gateway, &arrival, problem).await;
-            return respond::reply(refused.reply(id.as_ref()));
+            let problem = match read_otherwise(&gateway, &arrival, &message).await {
+                // Its execution was recorded under a profile that carries more.
+                Ok(Some(Other { profile, call })) => Ok((profile, call)),
+                Ok(None) => Err(Problem::not_admitted(refusal.clone())),
+                Err(error) => Err(ledger_problem(&error)),
+            };
+            match problem {
+                Ok((profile, call)) => (Admitted::Call(call), profile, Some(refusal)),
+                Err(problem) => {
+                    let id = id_of(&refusal, &message);
+                    let refused = unread_because(&gateway, &arrival, problem).await;
+                    return respond::reply(refused.reply(id.as_ref()));
+                }
+            }
         }
         Err(said) => return respond::reply(fault(&gateway, &arrival, &said).await.reply(None)),
     };
@@ -97,6 +107,8 @@ pub(super) async fn post(
         accepts,
         standing,
         message,
+        reader,
+        refused,
         traceparent: header_of(&head.headers, "traceparent"),
     };
     received

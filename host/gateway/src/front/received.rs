@@ -10,6 +10,7 @@ use std::time::Duration;
 use axum::response::Response;
 use bytes::Bytes;
 use countersign_canon::{Admitted, Call, Code, Document, Id, Limits, Notification, Refusal, Reply};
+use countersign_engine::Profile;
 use countersign_evidence::{ExecutionId, WorkflowId};
 use countersign_mcp::asks::Ask;
 use countersign_mcp::client::{Mirrored, REPLY};
@@ -35,6 +36,10 @@ pub(super) struct Received {
     /// The credential with which it came.
     pub(super) standing: Standing,
     pub(super) message: Bytes,
+    /// The profile that admitted it.
+    pub(super) reader: Profile,
+    /// Why the one in force did not, where that is another.
+    pub(super) refused: Option<Refusal>,
     /// The header, which counts where the message has none.
     pub(super) traceparent: Option<String>,
 }
@@ -57,12 +62,10 @@ impl Received {
         match admitted {
             Admitted::Call(call) => {
                 let begun = self.gateway.environment.monotonic();
-                let bound = interpret(&self.arrival.profile, &call).await;
+                let bound = interpret(&self.gateway.profiles.rooms, &self.reader, &call).await;
                 took(&self.gateway, Stage::Interpret, begun);
                 let bound = match bound {
-                    Ok(Ok(bound)) => bound,
-                    // A profile that refuses its own action is at fault too.
-                    Ok(Err(_)) => return self.refuse(ErrorCode::ProfileFault, id.as_ref()).await,
+                    Ok(bound) => bound,
                     Err(said) => {
                         let refused = fault(&self.gateway, &self.arrival, &said).await;
                         return respond::reply(refused.reply(id.as_ref()));
@@ -230,19 +233,20 @@ impl Received {
         };
         let trace = self.follow(&call, &bound);
         let context = match &self.arrival.session {
-            Some(session) => session.context.clone(),
+            Some(session) => session.context(),
             None => call.client,
         };
         let attempt = Attempt {
             revision,
             headers,
             message: self.message,
+            refused: self.refused,
             id: call.id,
             // INVARIANT: the profile admits only what these types hold.
             execution_id: call.execution_id.and_then(|id| ExecutionId::new(&id).ok()),
             workflow_id: call.workflow_id.and_then(|id| WorkflowId::new(&id).ok()),
             context,
-            transport: call.transport,
+            progress: envelope::member_of(&call.transport, "progressToken").map(<[u8]>::to_vec),
             bound,
             opened_by: self.arrival.call_id.clone(),
             cancel: claim.as_ref().map(Claim::cancel).unwrap_or_default(),

@@ -59,10 +59,12 @@ pub(super) async fn relay(
         accepts,
         standing,
         message,
+        reader: _,
+        refused: _,
         traceparent: _,
     } = received;
     let context = match &arrival.session {
-        Some(session) => session.context.clone(),
+        Some(session) => session.context(),
         None => client::context(request.params.as_deref()),
     };
     let mut relay = Relay {
@@ -136,13 +138,21 @@ impl Relay {
         Ok(())
     }
 
-    /// The gateway writes into `_meta`, so it is an object, as in a call.
+    /// The gateway writes into `_meta`, so it is an object, as in a call; and
+    /// repeats the token with all that it says of progress.
     fn has_meta_of_its_form(&self, params: Item<'_>) -> Result<(), Box<Problem>> {
-        let meta = params.get("_meta");
-        if meta.is_none_or(|meta| meta.kind() == Kind::Object) {
+        let Some(meta) = params.get("_meta") else {
             return Ok(());
+        };
+        if meta.kind() != Kind::Object {
+            return Err(self.malformed("/params/_meta").into());
         }
-        Err(self.malformed("/params/_meta").into())
+        match meta.get("progressToken") {
+            Some(token) if !client::is_progress_token(token) => {
+                Err(self.malformed(client::PROGRESS_TOKEN).into())
+            }
+            _ => Ok(()),
+        }
     }
 
     fn malformed(&self, pointer: &str) -> Problem {
@@ -316,12 +326,20 @@ impl Relay {
                 retry_after_ms: None,
             };
         }
-        if let (Some(session), Some(uri)) = (session, named)
-            && self.method.name == "resources/subscribe"
-        {
-            session.subscribe(uri, true);
+        match (session, self.method.name, named) {
+            (Some(session), "resources/subscribe", Some(uri)) => {
+                session.subscribe(uri, true);
+            }
+            (Some(session), "logging/setLevel", _) => session.log_from(self.level()),
+            _ => {}
         }
         Reply::ok(envelope::result(id, &said.bytes))
+    }
+
+    /// The level that is asked for, in JSON.
+    fn level(&self) -> Option<Vec<u8>> {
+        let params = self.request.params.as_deref()?;
+        envelope::member_of(params, "level").map(<[u8]>::to_vec)
     }
 
     async fn unanswered(&self, gateway: &Gateway, problem: Problem) -> Reply {

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use countersign_canon::{Id, preimage};
+use countersign_canon::{Code, Document, Id, Limits, Refusal, preimage};
 use countersign_engine::Profile;
 use countersign_evidence::{
     Agent, CallId, Draft, ExecutionId, ExecutionIdStatus, Kind, Target, Time, WorkflowId,
 };
 use countersign_identity::Facts;
-use countersign_mcp::{Headers, Revision};
+use countersign_mcp::{Headers, Problem, Revision, client};
 
 use super::Bound;
 use crate::delivery::Cancel;
@@ -38,15 +38,18 @@ pub(crate) struct Attempt {
     pub(crate) arrival: Arrival,
     pub(crate) revision: Revision,
     pub(crate) headers: Headers,
-    /// The raw bytes; kept only until classification has ended.
+    /// The raw bytes; none any more once classification has ended for good.
     pub(crate) message: Bytes,
+    /// Why the profile in force does not admit it, where it does not: then it
+    /// may be nothing but what was recorded under another one.
+    pub(crate) refused: Option<Refusal>,
     pub(crate) id: Id,
     pub(crate) execution_id: Option<ExecutionId>,
     pub(crate) workflow_id: Option<WorkflowId>,
     /// The canonical client context.
     pub(crate) context: Vec<u8>,
-    /// The canonical object of `progressToken` and `traceparent`.
-    pub(crate) transport: Vec<u8>,
+    /// The token under which the caller wants progress, in JSON.
+    pub(crate) progress: Option<Vec<u8>>,
     pub(crate) bound: Bound,
     /// The call that opened the execution: this one's or, in a later round, the
     /// first one's.
@@ -86,6 +89,26 @@ impl Attempt {
             server_digest: self.arrival.server.digest,
             tool: self.bound.interpreted.tool.clone(),
         }
+    }
+
+    /// Whether the caller's progress token is one. It is no part of the action,
+    /// so it is looked at once a repeat is known to be none.
+    ///
+    /// # Errors
+    /// `params`, where it is none.
+    pub(crate) fn has_a_token_or_none(&self) -> Result<(), Box<Problem>> {
+        let Some(token) = &self.progress else {
+            return Ok(());
+        };
+        let read = Document::read(token, Limits::STANDARD);
+        if read.is_ok_and(|token| client::is_progress_token(token.root())) {
+            return Ok(());
+        }
+        Err(Box::new(Problem::not_admitted(Refusal {
+            code: Code::Params,
+            pointer: client::PROGRESS_TOKEN.to_owned(),
+            offset: u32::try_from(self.message.len()).unwrap_or(u32::MAX),
+        })))
     }
 
     /// What an entry says of it before it is decided.

@@ -1,9 +1,9 @@
 //! action → binding, tool and view.
 
-use countersign_canon::{Call, Digest, Refusal, preimage};
+use countersign_canon::{Call, Digest, preimage};
 use countersign_engine::{Fault, Interpreted, Profile};
 
-use super::admit::on_a_fitting_thread;
+use super::rooms::Rooms;
 
 /// A call under a profile: what everything from here on works from. Made by
 /// [`interpret`] alone.
@@ -26,23 +26,21 @@ pub(crate) struct Continuation {
 /// Interprets the action of a call.
 ///
 /// # Errors
-/// The outer error says that the profile gave no verdict; the inner one that
-/// it refuses an action of its own, which is a fault too, but a verdict.
+/// The profile gave no verdict, or refuses an action of its own.
 pub(crate) async fn interpret(
+    rooms: &Rooms,
     profile: &Profile,
     call: &Call,
-) -> Result<Result<Bound, Refusal>, Fault> {
+) -> Result<Bound, Fault> {
     let (job, action) = (profile.clone(), call.action.clone());
-    let interpreted = on_a_fitting_thread(
-        call.action.len(),
-        move || job.interpret(&action),
-        || profile.interpret(&call.action),
-    )
-    .await?;
-    let interpreted = match interpreted {
-        Ok(interpreted) => interpreted,
-        Err(refusal) => return Ok(Err(refusal)),
-    };
+    let interpreted = rooms
+        .run(
+            call.action.len(),
+            move || job.interpret(&action),
+            || profile.interpret(&call.action),
+        )
+        .await?
+        .map_err(|_| profile.refuses_its_own())?;
     let continuation = call.continuation.as_ref().map(|continuation| Continuation {
         digest: preimage::continuation(profile.id(), &interpreted.binding, &continuation.canonical),
         request_state: continuation
@@ -51,10 +49,10 @@ pub(crate) async fn interpret(
             .map(preimage::request_state),
         canonical: continuation.canonical.clone(),
     });
-    Ok(Ok(Bound {
+    Ok(Bound {
         profile: profile.clone(),
         action: call.action.clone(),
         interpreted,
         continuation,
-    }))
+    })
 }

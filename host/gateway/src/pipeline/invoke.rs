@@ -8,7 +8,7 @@ use countersign_evidence::answer::{self as evidence, Form};
 use countersign_ledger::{Answer as Digested, Reserved, Token};
 use countersign_mcp::answer::ResultType;
 use countersign_mcp::capability::Capability;
-use countersign_mcp::envelope::{Additions, member_of, tool_call};
+use countersign_mcp::envelope::{Additions, tool_call};
 use countersign_mcp::task::{self, Task};
 use countersign_mcp::{Answer, Verdict, client, incoming};
 
@@ -46,7 +46,7 @@ pub(super) async fn invoke(
     let server = &attempt.arrival.server;
     let upstream = &server.upstream;
     // Where its client takes no events there is no use for what would go in them.
-    let progress = member_of(&attempt.transport, "progressToken").filter(|_| attempt.streams);
+    let progress = attempt.progress.as_deref().filter(|_| attempt.streams);
     let logs = server.passed.touches(Capability::Logging) && attempt.streams;
     let traceparent = attempt.trace.onward();
     let body = |id: u64| {

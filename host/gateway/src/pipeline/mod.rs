@@ -20,18 +20,22 @@ mod interpret;
 mod invoke;
 mod refuse;
 mod reserve;
+mod rooms;
 mod settle;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use countersign_mcp::{ErrorCode, Problem};
 
 pub(crate) use attempt::{Arrival, Attempt};
+pub(crate) use classify::{Other, read_otherwise};
 pub(crate) use interpret::{Bound, interpret};
 pub(crate) use refuse::{
     describe_execution, fault, ledger_problem, unavailable, unread, unread_because,
 };
+pub(crate) use rooms::Rooms;
 
 use crate::delivery::{Outbox, Reply};
 use crate::session::Claim;
@@ -94,6 +98,9 @@ async fn once(
     if classified.is_refused() {
         return refusing.by_classification(attempt, &classified).await;
     }
+    if let Err(problem) = attempt.has_a_token_or_none() {
+        return refusing.by(attempt, &classified, *problem).await;
+    }
     let stage = clock.stage(Stage::Catalog);
     let offered = match catalog::offered(gateway, &basis, attempt).await {
         Ok(offered) => offered,
@@ -139,6 +146,9 @@ async fn once(
         Outcome::Refused(reply) => return Ok(reply),
     };
     drop(stage);
+    // No other profile will read them any more, and while the server is at work
+    // they take nothing of what its agent may hold.
+    attempt.message = Bytes::new();
     let stage = clock.stage(Stage::Invoke);
     let invoked = invoke::invoke(attempt, &offered, reserved, outbox).await;
     drop(stage);

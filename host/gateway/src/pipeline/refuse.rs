@@ -5,7 +5,7 @@
 //! later as suppressed.
 
 use countersign_canon::{Classification, Id, Outcome};
-use countersign_engine::Fault;
+use countersign_engine::{Fault, WORLD};
 use countersign_evidence::{
     Classified as Word, Draft, ExecutionIdStatus, Kind, Receipt, RefusalCode, Time,
 };
@@ -74,6 +74,19 @@ impl Refusing<'_> {
             Stopped::Fault(said) => {
                 let problem = fault(self.gateway, &attempt.arrival, &said).await;
                 Ok(problem.reply(Some(&attempt.id)))
+            }
+            Stopped::NotAdmitted(refusal) => {
+                let problem = Problem::not_admitted(refusal);
+                let refused = unread_because(self.gateway, &attempt.arrival, problem).await;
+                Ok(refused.reply(Some(&attempt.id)))
+            }
+            Stopped::Incomparable => {
+                // Without a binding there is nothing that could be called different.
+                let mut draft = attempt.draft();
+                draft.binding = None;
+                draft.continuation = None;
+                let problem = Problem::new(ErrorCode::Incomparable);
+                self.record(attempt, draft, None, Some(problem)).await
             }
             Stopped::NotAdmissible { profile, component } => {
                 let mut draft = attempt.draft();
@@ -226,7 +239,7 @@ impl Unread {
 
 /// Records the refusal of an attempt that has no binding.
 pub(crate) async fn unread(gateway: &Gateway, arrival: &Arrival, code: ErrorCode) -> Unread {
-    record_unread(gateway, arrival, Kind::Refusal, None, Problem::new(code)).await
+    unread_because(gateway, arrival, Problem::new(code)).await
 }
 
 /// The same, with a problem that says more.
@@ -241,32 +254,41 @@ pub(crate) async fn unread_because(
         }
         _ => ExecutionIdStatus::Unread,
     };
-    record_unread(gateway, arrival, Kind::Refusal, Some(status), problem).await
+    let mut draft = arrival.draft(Kind::Refusal);
+    draft.execution_id_status = Some(status);
+    draft.profile = Some(arrival.profile.id().to_string());
+    draft.component = Some(arrival.profile.component_digest());
+    append(gateway, arrival, draft, problem).await
 }
 
-/// Records that a profile gave no verdict.
+/// Records that a profile gave no verdict: which one, be it the one in force or
+/// the one that an execution was recorded under. The kind of fault is for the
+/// program's log.
 pub(crate) async fn fault(gateway: &Gateway, arrival: &Arrival, fault: &Fault) -> Unread {
-    tracing::error!(call_id = %arrival.call_id, "{fault}");
+    tracing::error!(
+        call_id = %arrival.call_id,
+        component = %fault.component(),
+        kind = fault.kind().as_str(),
+        "{fault}"
+    );
     let problem = Problem::new(ErrorCode::ProfileFault);
-    record_unread(gateway, arrival, Kind::ProfileFault, None, problem).await
+    let mut draft = arrival.draft(Kind::ProfileFault);
+    draft.profile = Some(fault.profile().to_string());
+    draft.component = Some(fault.component());
+    append(gateway, arrival, draft, problem).await
 }
 
-async fn record_unread(
+/// Appends the entry of a refusal that has no binding; the draft says by which
+/// profile.
+async fn append(
     gateway: &Gateway,
     arrival: &Arrival,
-    kind: Kind,
-    status: Option<ExecutionIdStatus>,
+    mut draft: Draft,
     mut problem: Problem,
 ) -> Unread {
-    let mut draft = arrival.draft(kind);
     draft.refusal = entry_code(problem.code());
-    if status.is_some() {
-        draft.execution_id_status = status;
-    }
-    let profile = &arrival.profile;
-    draft.profile = Some(profile.id().to_string());
-    draft.world = Some(profile.world().to_owned());
-    draft.component = Some(profile.component_digest());
+    draft.world = Some(WORLD.to_owned());
+    let profile = draft.profile.clone();
     problem.attempt = Some(arrival.call_id.to_string());
     let execution_id = draft.execution_id.clone();
     gateway.telemetry.metrics.refusal(problem.code().as_str());
@@ -279,7 +301,7 @@ async fn record_unread(
                 execution_id,
                 // What was not admitted is bound to nothing.
                 binding: None,
-                profile: Some(profile.id().to_string()),
+                profile,
                 log_id: entry.log_id,
                 sequence: entry.sequence,
                 entry_hash: entry.hash,

@@ -15,7 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use countersign_canon::Id;
 use countersign_evidence::{Agent, ServerName, SessionId};
-use countersign_mcp::Revision;
+use countersign_mcp::{Revision, client};
 use tokio::sync::{oneshot, watch};
 
 pub(crate) use claim::Claim;
@@ -25,6 +25,9 @@ pub(crate) use table::Sessions;
 /// Resources that one session may be subscribed to, and the bytes of their names.
 const MOST_SUBSCRIBED: usize = 1_024;
 const MOST_SUBSCRIBED_BYTES: usize = 131_072;
+
+/// The longest log level that is kept, in bytes of JSON.
+const MOST_LEVEL_BYTES: usize = 64;
 
 /// Places in lists that one session may go on from.
 const MOST_CURSORS: usize = 16;
@@ -38,8 +41,10 @@ pub(crate) struct Session {
     pub(crate) id: SessionId,
     /// The revision that `initialize` settled.
     pub(crate) revision: Revision,
-    /// The canonical client context.
+    /// The canonical client context, as `initialize` settled it.
     pub(crate) context: Vec<u8>,
+    /// The last log level that the client set, in JSON.
+    level: Mutex<Option<Vec<u8>>>,
     agent: Agent,
     server: ServerName,
     /// The ids of requests in flight, each with what tells it of a cancel.
@@ -73,6 +78,7 @@ impl Session {
             id,
             revision,
             context,
+            level: Mutex::default(),
             agent,
             server,
             in_flight: Mutex::default(),
@@ -89,6 +95,25 @@ impl Session {
     #[must_use]
     pub(crate) fn agent(&self) -> &Agent {
         &self.agent
+    }
+
+    /// The canonical client context, with the log level that was set last.
+    #[must_use]
+    pub(crate) fn context(&self) -> Vec<u8> {
+        match &*self.level() {
+            Some(level) => client::with_log_level(&self.context, level),
+            None => self.context.clone(),
+        }
+    }
+
+    /// Sets the log level, in JSON. One that is longer than any that MCP names
+    /// is none: it would stand in the entry of each call.
+    pub(crate) fn log_from(&self, level: Option<Vec<u8>>) {
+        *self.level() = level.filter(|level| level.len() <= MOST_LEVEL_BYTES);
+    }
+
+    fn level(&self) -> MutexGuard<'_, Option<Vec<u8>>> {
+        self.level.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Ends what belongs to it.

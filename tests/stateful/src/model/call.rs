@@ -53,7 +53,12 @@ impl Model {
         }
         let profile = self.profile.clone();
         if profile.starts_with("jcs-integer") && !is_integer(&call.number) {
-            return self.unread(call.agent, "number");
+            // What was recorded under another one is read by that.
+            let key = call.id.map(|id| (call.agent, id));
+            let known = key.and_then(|key| self.executions.get(&key));
+            if known.is_none_or(|known| known.profile == profile) {
+                return self.unread(call.agent, "number");
+            }
         }
         if call.server == Server::Tasks && call.session.is_some_and(|whose| whose != call.agent) {
             return self.unread(call.agent, "unknown-session");

@@ -582,10 +582,33 @@ fn profiles() -> Vec<Row> {
             "profile: another one, that cannot carry it",
             Pay,
             &["number"],
+            0,
+            (other, |call| {
+                call.number = "1.0".into();
+            }),
+        ),
+        precede_and(
+            "profile: another one, that cannot carry another action",
+            Pay,
+            &["collision"],
             1,
             (other, |call| {
                 call.number = "1.0".into();
             }),
+        ),
+        Row::new(
+            "profile: another one, that cannot carry what is recorded",
+            Pay,
+            &["replay"],
+            move |steps, _| {
+                let [first, again, ..] = own(steps)[..] else {
+                    return None;
+                };
+                for step in [first, again] {
+                    call_at(steps, step)?.number = "1.0".into();
+                }
+                Some(before(steps, again, other()))
+            },
         ),
         Row::new(
             "profile: what the recorded one does not admit",
