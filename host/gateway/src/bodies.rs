@@ -2,7 +2,8 @@
 //!
 //! A body is counted as it arrives, and for as long as anybody holds its bytes. A
 //! call gives its own up once it is reserved, so that its repeats find room to be
-//! classified while a slow server is at work; what is passed on keeps its own.
+//! classified while a slow server is at work; what is passed on keeps its own. The
+//! actions of calls in flight have as much room again.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

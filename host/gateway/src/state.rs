@@ -55,7 +55,10 @@ pub(crate) struct Gateway {
     pub(crate) sessions: Sessions,
     pub(crate) limits: Arc<Limits>,
     pub(crate) required: Required,
+    /// Messages that arrive, until they are classified.
     pub(crate) bodies: Arc<Bodies>,
+    /// Actions that were admitted, while their calls are in flight.
+    pub(crate) actions: Arc<Bodies>,
     pub(crate) body_timeout: std::time::Duration,
     pub(crate) servers: BTreeMap<ServerName, Arc<Server>>,
     pub(crate) suppressed: Suppressed,

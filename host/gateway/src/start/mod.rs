@@ -160,6 +160,7 @@ pub async fn prepare(config: Config, environment: Environment) -> Result<Prepare
         limits: Arc::new(Limits::new(config.limits)),
         required: config.required,
         bodies: Bodies::new(config.limits.bodies_bytes),
+        actions: Bodies::new(config.limits.bodies_bytes),
         body_timeout: config.limits.body_timeout,
         servers,
         suppressed: Suppressed::default(),
