@@ -2,10 +2,11 @@
 //!
 //! A body is counted as it arrives, and for as long as anybody holds its bytes. A
 //! call gives its own up once it is reserved, so that its repeats find room to be
-//! classified while a slow server is at work; what is passed on keeps its own.
-//! What goes out is counted apart, until its client has taken it ([`Account`]). An
-//! answer is never turned away, as what it tells of has happened; whoever leaves
-//! too many of them where they are asks for nothing more.
+//! classified while a slow server is at work; what is passed on keeps its own. The
+//! actions of calls in flight have as much room again. What goes out is counted
+//! apart, until its client has taken it ([`Account`]). An answer is never turned
+//! away, as what it tells of has happened; whoever leaves too many of them where
+//! they are asks for nothing more.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

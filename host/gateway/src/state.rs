@@ -56,9 +56,12 @@ pub(crate) struct Gateway {
     pub(crate) sessions: Sessions,
     pub(crate) limits: Arc<Limits>,
     pub(crate) required: Required,
+    /// Messages that arrive, until they are classified.
     pub(crate) bodies: Arc<Bodies>,
     /// What goes out and was not taken yet.
     pub(crate) untaken: Arc<Bodies>,
+    /// Actions that were admitted, while their calls are in flight.
+    pub(crate) actions: Arc<Bodies>,
     pub(crate) body_timeout: std::time::Duration,
     pub(crate) servers: BTreeMap<ServerName, Arc<Server>>,
     pub(crate) suppressed: Suppressed,

@@ -300,11 +300,8 @@ async fn bodies_are_bounded_together_for_as_long_as_their_calls_last() {
     let first: Vec<_> = (1..=5).map(large).collect();
     until("they were sent", || upstream.effects() == 5).await;
     let more = large(6).await.unwrap();
-    assert_eq!(
-        (more.status.as_u16(), more.code().as_deref()),
-        (503, Some("overloaded"))
-    );
-    assert!(more.headers.contains_key("retry-after"));
+    assert_eq!(more.code().as_deref(), Some("overloaded"));
+    assert!(more.data()["retry_after_ms"].is_u64(), "{}", more.text());
     upstream.behave(Behaviour::Result(r#"{"content":[]}"#.to_owned()));
     let small = session.post(call(7, "pay", "{}", None)).await;
     assert_eq!(small.code(), None, "there is room for it");

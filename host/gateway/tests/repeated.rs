@@ -123,8 +123,9 @@ async fn a_call_that_its_server_holds_takes_no_room_of_its_agents_bodies() {
     let gateway = Gateway::start(&upstream, PERMIT_ALL, more).await;
     let session = gateway.client().session().await;
     // Six of them are more, and each is less than the server's framework takes.
+    // Five go to the server; a sixth message is a repeat.
     let arguments = json!({ "text": "x".repeat(MIB + MIB * 3 / 4) }).to_string();
-    let ids = ["e1", "e2", "e3", "e4", "e5", "e6"];
+    let ids = ["e1", "e2", "e3", "e4", "e5"];
     for id in ids {
         let (session, arguments) = (session.clone(), arguments.clone());
         let number = u64::from(id.as_bytes()[1]);

@@ -132,6 +132,10 @@ async fn once(
         let Arrival { agent, server, .. } = arrival;
         gateway.limits.place(agent, &server.name, execution)
     });
+    // What goes to the server is held until it has answered, so it is bounded too;
+    // a repeat was told what it repeats before.
+    let mut room = gateway.actions.room(&arrival.agent);
+    let place = place.filter(|_| room.take(attempt.bound.action.len()));
     let Some(place) = place else {
         let problem = overloaded();
         return refusing.by(attempt, permit.classified(), problem).await;
@@ -155,7 +159,7 @@ async fn once(
     let stage = clock.stage(Stage::Settle);
     let settled = settle::settle(gateway, attempt, invoked).await;
     drop(stage);
-    drop(place);
+    drop((place, room));
     Ok(deliver::deliver(attempt, settled))
 }
 

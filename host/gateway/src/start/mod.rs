@@ -161,6 +161,7 @@ pub async fn prepare(config: Config, environment: Environment) -> Result<Prepare
         required: config.required,
         bodies: Bodies::new(config.limits.bodies_bytes),
         untaken: Bodies::new(config.limits.bodies_bytes),
+        actions: Bodies::new(config.limits.bodies_bytes),
         body_timeout: config.limits.body_timeout,
         servers,
         suppressed: Suppressed::default(),
