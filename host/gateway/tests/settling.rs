@@ -187,6 +187,56 @@ async fn the_answer_of_an_owner_that_was_given_up_settles_nothing_until_an_opera
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn after_a_late_answer_nobody_states_that_nothing_was_attempted_however_long_the_chain() {
+    let (upstream, gateway, session) = start().await;
+    let call = under_way(&upstream, &session, Duration::from_secs(15)).await;
+    let given_up = "UPDATE executions SET state = 'blocked', fence = fence + 1, \
+                    boundary = 'transport-may-have-started' WHERE execution_id = 'e1'";
+    assert_eq!(sql(&gateway).execute(given_up, []).unwrap(), 1);
+    // More than a page, before the answer; were it slower, some would come after it.
+    for _ in 0..1_010 {
+        let repeat = session.call("pay", "{}", Some("e1")).await.data();
+        assert_eq!(repeat["code"], "blocked", "{repeat}");
+    }
+    call.await.unwrap();
+    let (_, folder) = gateway.stop().await;
+    // Its owner is gone now. A row of an older gateway does not say what came.
+    for older in [false, true] {
+        let path = folder.path().to_owned();
+        if older {
+            let lower = "UPDATE executions SET boundary = 'transport-may-have-started' \
+                         WHERE execution_id = 'e1'";
+            let sql = rusqlite::Connection::open(path.join("countersign.db")).unwrap();
+            assert_eq!(sql.execute(lower, []).unwrap(), 1);
+        }
+        let asked = move || {
+            let config = Config::read(&path.join("countersign.toml")).unwrap();
+            let office = Office::open(&config.store, &Environment::system()).unwrap();
+            let explained = office.explain(e1()).unwrap();
+            let resolved = office.resolve(api::Resolve {
+                which: e1(),
+                outcome: Some("not-attempted".into()),
+                late_answer: false,
+                reason: "no request came".into(),
+                evidence: None,
+            });
+            let shown = office.show(e1()).unwrap();
+            (explained, resolved.map(drop), shown.log)
+        };
+        let (explained, resolved, log) = tokio::task::spawn_blocking(asked).await.unwrap();
+        let commands = explained.commands.join("\n");
+        assert!(commands.contains("--late-answer"), "{older}: {commands}");
+        let all = format!("{commands}\n{}", explained.next.join("\n"));
+        assert!(!all.contains("not-attempted"), "{older}: {all}");
+        let refused = resolved.unwrap_err().to_string();
+        assert!(refused.ends_with("(execution-state)"), "{older}: {refused}");
+        let kinds = |kind: &str| log.iter().filter(|entry| entry["kind"] == kind).count();
+        let shown = ["admission", "late-answer", "refusal"].map(kinds);
+        assert_eq!(shown, [1, 1, 1_000], "{older}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_caller_that_left_before_delivery_fetches_the_answer_that_was_settled() {
     let (upstream, _gateway, session) = start().await;
     let call = under_way(&upstream, &session, Duration::from_millis(300)).await;

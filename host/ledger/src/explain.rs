@@ -192,12 +192,18 @@ fn blocked(execution: &Execution, late: Option<Outcome>, to: &mut Explanation) {
             named(execution)
         ));
     }
-    to.next.push(
-        "if it acted, resolve to `succeeded`, or to the error that it reports; if it did not, and \
-         its own records show that no request came, to `not-attempted`; if nobody can tell, to \
-         `outcome-unknown`"
-            .into(),
-    );
+    // Something that came back shows that a request had left.
+    let answered = execution.record.boundary == EffectBoundary::ResponseReceived;
+    let unsent = execution.record.claimed.is_empty() && late.is_none() && !answered;
+    let never_came = if unsent {
+        "if it did not, and its own records show that no request came, to `not-attempted`; "
+    } else {
+        ""
+    };
+    to.next.push(format!(
+        "if it acted, resolve to `succeeded`, or to the error that it reports; {never_came}if \
+         nobody can tell, to `outcome-unknown`"
+    ));
     to.next.push(
         "keep what you looked at: its digest goes into the log, and the identifier stays used up"
             .into(),
@@ -205,7 +211,7 @@ fn blocked(execution: &Execution, late: Option<Outcome>, to: &mut Explanation) {
     for outcome in ["succeeded", "outcome-unknown"] {
         to.commands.push(resolve(execution, outcome));
     }
-    if execution.record.claimed.is_empty() && late.is_none() {
+    if unsent {
         to.commands.push(resolve(execution, "not-attempted"));
     }
 }

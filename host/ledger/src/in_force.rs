@@ -14,7 +14,9 @@ use crate::reading::{Reads, Selection};
 /// Entries that are read at once. A checkpoint is seldom older than some seconds.
 const PAGE: usize = 256;
 
-/// Refuses a key that is not the one under which the log goes on.
+/// Refuses a key that is not the one under which the log goes on, before anything
+/// is written with it. Of a log that was rolled back to before a change of its key,
+/// too: accepted under the new key, it would contradict itself.
 pub(crate) fn check(reads: &dyn Reads, key: &VerifyingKey) -> Result<(), OpenError> {
     let unread = |error: LedgerError| OpenError::Damaged(format!("its log: {error}"));
     let newest = reads.newest_checkpoint(key.name()).wait().map_err(unread)?;

@@ -6,7 +6,7 @@
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 
-use countersign_evidence::key::SigningKey;
+use countersign_evidence::key::{SigningKey, VerifyingKey};
 use countersign_evidence::{Draft, LogId, RefusalCode};
 use tokio::sync::oneshot;
 
@@ -23,7 +23,7 @@ use crate::settlement::{Kept, Settled, Settlement};
 use crate::sqlite;
 use crate::store::Store;
 use crate::token::Token;
-use crate::writer::Writer;
+use crate::writer::{Writer, refuse};
 
 /// A handle on an open ledger; cloning it is cheap.
 #[derive(Clone)]
@@ -43,9 +43,24 @@ pub(crate) struct Opening<'a> {
     pub(crate) options: &'a Options,
     pub(crate) clock: &'a Arc<dyn Clock>,
     pub(crate) log_id: &'a LogId,
-    /// The verifier's text of the log's key.
-    pub(crate) key: &'a str,
+    /// The log's key.
+    pub(crate) key: &'a VerifyingKey,
     pub(crate) queue: &'a Arc<Queue>,
+}
+
+/// Turns away everybody where the writer ends by a panic: whoever waits would
+/// wait for ever, and the host must stop.
+struct Watching(Arc<Queue>);
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.fail();
+            for request in self.0.abandon() {
+                refuse(request, &LedgerError::Unavailable);
+            }
+        }
+    }
 }
 
 /// A store that is open, with its readers' side.
@@ -128,8 +143,9 @@ impl Ledger {
         let (opened, opening) = mpsc::sync_channel(1);
         let theirs = Arc::clone(&queue);
         let run = move || {
+            let _watching = Watching(Arc::clone(&theirs));
             let log_id = key.name().clone();
-            let verifying = key.verifying_key().to_string();
+            let verifying = key.verifying_key();
             let asked = Opening {
                 key: &verifying,
                 options: &options,
@@ -139,15 +155,6 @@ impl Ledger {
             };
             match open(&asked) {
                 Ok(Opened { store, reads }) => {
-                    let key_of = key.verifying_key();
-                    // One that was rolled back to before a change of its key, too:
-                    // accepted under the new key, it would contradict itself.
-                    if let Err(error) = crate::in_force::check(reads.as_ref(), &key_of) {
-                        // Whoever hears of it may open it again at once.
-                        drop((store, reads));
-                        drop(opened.send(Err(error)));
-                        return Err(LedgerError::Unavailable);
-                    }
                     theirs.enlist(store.incarnation());
                     drop(opened.send(Ok(reads)));
                     Writer::new(store, options, clock, key, theirs).run()

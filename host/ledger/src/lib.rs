@@ -20,6 +20,7 @@ mod execution;
 mod explain;
 mod identity;
 mod in_force;
+mod known;
 mod lease;
 mod ledger;
 mod lock;

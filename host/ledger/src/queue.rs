@@ -154,6 +154,13 @@ impl Queue {
         self.arrived.notify_one();
     }
 
+    /// Takes no more requests, and gives back those that wait: nobody serves them.
+    pub(crate) fn abandon(&self) -> Vec<Request> {
+        let mut state = self.lock();
+        state.closed = true;
+        state.requests.drain(..).collect()
+    }
+
     /// Nothing is admitted any more, for the life of this process.
     pub(crate) fn fail(&self) {
         self.failed.store(true, Ordering::SeqCst);

@@ -85,9 +85,28 @@ pub(crate) fn anchor(path: &Path) -> Result<Option<Anchor>, OpenError> {
     })
 }
 
-/// Whether the store lacks what the anchor names. A log that was anchored once
-/// and has no anchor now cannot tell, and counts as rolled back.
+/// Whether the store lacks what the anchor names, or what this process has seen
+/// in it. A log that was anchored once and has no anchor now cannot tell, and
+/// counts as rolled back.
 pub(crate) fn behind<S: Store>(
+    store: &mut S,
+    anchor: Option<&Anchor>,
+    log_id: &LogId,
+    anchored: bool,
+) -> Result<bool, StoreError> {
+    if lacks_own(store, anchor, log_id, anchored)? {
+        return Ok(true);
+    }
+    if let Some(anchor) = anchor {
+        store.remember(&anchor.others);
+    }
+    match store.look() {
+        Err(StoreError::RolledBack) => Ok(true),
+        looked => looked.map(|()| false),
+    }
+}
+
+fn lacks_own<S: Store>(
     store: &mut S,
     anchor: Option<&Anchor>,
     log_id: &LogId,
@@ -137,6 +156,8 @@ pub(crate) fn accept<S: Store>(
         resolution.reason = format!("{} [{}]", resolution.reason, lost(path));
     }
     draft.kind = Kind::Rollback;
+    let taken_up = store.forget().and_then(|()| store.look());
+    taken_up.map_err(|error| store.cannot_open(&error))?;
     let accepted = enlist(store, clock, &[(draft, InForce::Unchanged)]).and_then(|first| {
         while give_up(store, clock)?.is_some() {}
         let epochs = append_all(store, clock, then)?;
@@ -152,12 +173,13 @@ pub(crate) fn accept<S: Store>(
 fn lost(path: &Path) -> String {
     match Anchor::read(path) {
         Ok(Some(anchor)) => format!(
-            "the anchor named {} entries of log {}, the last {}",
+            "the anchor named {} entries of log {}, the last {}, and the ends of {} other logs",
             anchor.size,
             anchor.log_id,
             anchor
                 .last
-                .map_or_else(|| "none".to_owned(), |last| last.to_string())
+                .map_or_else(|| "none".to_owned(), |last| last.to_string()),
+            anchor.others.len()
         ),
         Ok(None) => "there was no anchor".to_owned(),
         Err(_) => "the anchor could not be read".to_owned(),
@@ -186,7 +208,7 @@ fn append_all<S: Store>(
 
 fn write_anchor<S: Store>(store: &mut S, path: &Path) -> Result<(), OpenError> {
     let head = store.head().map_err(|error| store.cannot_open(&error))?;
-    Anchor::of(&head)
+    Anchor::of(&head, store.others())
         .write(path)
         .map_err(|source| OpenError::File {
             what: "write the anchor",

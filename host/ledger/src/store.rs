@@ -13,6 +13,7 @@ use countersign_evidence::{Agent, CallId, ExecutionId, Head};
 
 use crate::error::OpenError;
 use crate::identity::Incarnation;
+use crate::known::End;
 use crate::lease::Lease;
 use crate::plan::{Base, Batch, Row, Rows};
 use crate::request::{Intent, Request, Which};
@@ -31,8 +32,9 @@ pub(crate) trait Store {
     /// How long this incarnation may send.
     fn lease(&self) -> &Arc<Lease>;
 
-    /// Begins a group, and reads what its plan starts from. `wanted` is what the
-    /// group is going to ask for, so that a store far away reads it at once.
+    /// Begins a group, and reads what its plan starts from, which must be what was
+    /// committed last. `wanted` is what the group is going to ask for, so that a
+    /// store far away reads it at once.
     fn begin(&mut self, wanted: &Wanted<'_>) -> Result<Base, StoreError>;
 
     /// The rows that the plan reads.
@@ -59,6 +61,19 @@ pub(crate) trait Store {
 
     /// Whether the log holds this entry.
     fn holds(&mut self, sequence: u64, hash: Digest) -> Result<bool, StoreError>;
+
+    /// Compares what is known of every log of the store, and takes up how far the
+    /// others have come; outside of transactions.
+    fn look(&mut self) -> Result<(), StoreError>;
+
+    /// How far the other logs of the store have come, as it was seen last.
+    fn others(&self) -> &[End];
+
+    /// Takes up what an anchor names of other logs.
+    fn remember(&mut self, others: &[End]);
+
+    /// Takes what is there for what should be there: an operator accepts it.
+    fn forget(&mut self) -> Result<(), StoreError>;
 
     /// What became of a commit whose acknowledgement was lost. Answers only once
     /// the transaction is certainly over.
@@ -181,6 +196,9 @@ pub(crate) enum StoreError {
     /// Others gave this incarnation up; nothing is written in its name any more.
     #[error("this incarnation was given up")]
     Ended,
+    /// What was committed, or seen, is not there any more: nothing is written.
+    #[error("the store is older than it was")]
+    RolledBack,
     /// A sync failed: what the disk holds is not known, and asking again could
     /// be answered from memory.
     #[error("a sync failed: {0}")]

@@ -34,6 +34,8 @@ pub(crate) struct Closed {
     pub(crate) draft: Box<Draft>,
     /// The answer that is kept with the settlement.
     pub(crate) keep: Option<Kept>,
+    /// How often it was tried alone to make it durable, in vain.
+    pub(crate) failed_alone: u8,
 }
 
 /// What the writer needs to find and settle the execution again.
@@ -98,6 +100,7 @@ impl Inner {
             passed: gate.close(),
             draft,
             keep: None,
+            failed_alone: 0,
         }
     }
 }

@@ -94,7 +94,13 @@ fn a_log_that_comes_back_from_before_a_change_of_its_key_goes_on_under_the_key_o
     ledger.append(draft, InForce::Unchanged).wait().unwrap();
     ledger.stop().unwrap();
     drop(ledger);
+    let size = || -> i64 {
+        let sql = "SELECT count(*) FROM entries";
+        fixture.sql().query_row(sql, [], |row| row.get(0)).unwrap()
+    };
+    let before = size();
     assert_eq!(open(support::key()).unwrap_err().code(), "ledger-other-log");
+    assert_eq!(size(), before, "a key that was given up writes nothing");
     open(now()).unwrap().stop().unwrap();
 
     fixture.restore(&backup);

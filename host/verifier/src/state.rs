@@ -127,6 +127,13 @@ impl Progress {
             return Err("an owner that was given up wrote it");
         }
         self.fence = self.fence.max(fence);
+        // Entries of before a late answer moved the boundary do not say so of it.
+        if said.kind == Kind::Resolution
+            && said.outcome == Some(Outcome::NotAttempted)
+            && said.effect_boundary == Some(EffectBoundary::ResponseReceived)
+        {
+            return Err("it says that nothing was attempted, and that an answer had come");
+        }
         match (&said.kind, self.state) {
             (Kind::Other(_), _) => self.state = State::Unknown,
             (Kind::Refusal, _) | (_, State::Unknown) => {}

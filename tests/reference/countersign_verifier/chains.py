@@ -96,6 +96,9 @@ class Execution:
             self.state = "unknown"
         if kind == "refusal" or self.state == "unknown":
             return None
+        if kind == "resolution" and entry["outcome"] == "not-attempted":
+            if entry["effect_boundary"] == "response-received":
+                return "nothing attempted, and yet an answer"
         if kind == "round":
             return self._round(entry)
         after = TABLE.get((kind, self.state))

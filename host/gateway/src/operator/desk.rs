@@ -12,8 +12,8 @@ use countersign_evidence::{
     self as evidence, CallId, Draft, Entry, ExecutionId, Kind, RefusalCode, Resolution,
 };
 use countersign_ledger::{
-    Act, BackupError, Execution, Ledger, Selection, Standing, Which as Meant, explain, late_answer,
-    parse_outcome,
+    Act, BackupError, Execution, Illegal, Ledger, LedgerError, Selection, Standing, Which as Meant,
+    explain, late_answer, parse_outcome,
 };
 
 use super::api::{
@@ -28,7 +28,8 @@ const PAGE: usize = 100;
 const MOST: usize = 1_000;
 /// Open executions that are looked at for one page.
 const LOOKED_AT: usize = 20_000;
-/// Entries of one execution that are shown and explained.
+/// Entries that are read at once, and refusals of one execution that are shown: the
+/// newest.
 const MOST_ENTRIES: usize = 1_000;
 /// A reason, in bytes.
 const MOST_REASON: usize = 4_096;
@@ -157,9 +158,7 @@ impl Desk {
         let mut log = Vec::new();
         for entry in self.chain(&execution).await? {
             let read = serde_json::from_slice(entry.bytes());
-            log.push(
-                read.map_err(|_| Refused::from(countersign_ledger::LedgerError::Unavailable))?,
-            );
+            log.push(read.map_err(|_| Refused::from(LedgerError::Unavailable))?);
         }
         Ok(Shown {
             execution: Row::of(None, &execution),
@@ -195,6 +194,13 @@ impl Desk {
                 ));
             }
         };
+        if outcome == Outcome::NotAttempted {
+            let execution = self.find(&asked.which).await?;
+            // A row of before late answers moved it does not say that one came.
+            if late_answer(&self.chain(&execution).await?).is_some() {
+                return Err(LedgerError::Illegal(Illegal::Outcome).into());
+            }
+        }
         let draft = self.draft(Kind::Resolution, &asked.reason, asked.evidence.as_deref())?;
         self.act(&asked.which, Act::Resolve(outcome), draft).await
     }
@@ -244,24 +250,45 @@ impl Desk {
             Meant::Call(call_id) => self.ledger.lookup_call(&call_id).await?,
             Meant::Execution(agent, id) => self.ledger.lookup(&agent, &id).await?,
         };
-        found.ok_or_else(|| countersign_ledger::LedgerError::NotFound.into())
+        found.ok_or_else(|| LedgerError::NotFound.into())
     }
 
-    /// The entries on an execution, in all logs, as far as one page of each goes.
+    /// The entries on an execution, in all logs: of refusals, which are as many as
+    /// callers like, the newest, and of everything else all.
     async fn chain(&self, execution: &Execution) -> Result<Vec<Entry>, Refused> {
         let selection = Selection::Call(execution.call_id.clone());
         let mut chain: Vec<Entry> = Vec::new();
         for log in self.ledger.logs().await? {
             let log_id = &log.head.log_id;
-            let page = self.ledger.entries_of(log_id, &selection, 0, MOST_ENTRIES);
-            let entries = page.await?.entries;
-            let parsed = entries.iter().map(|stored| Entry::parse(&stored.bytes));
-            chain.extend(parsed.filter_map(Result::ok));
+            let mut from = Some(0);
+            while let Some(at) = from {
+                let page = self.ledger.entries_of(log_id, &selection, at, MOST_ENTRIES);
+                let page = page.await?;
+                let parsed = page
+                    .entries
+                    .iter()
+                    .map(|stored| Entry::parse(&stored.bytes));
+                chain.extend(parsed.filter_map(Result::ok));
+                shorten(&mut chain);
+                from = page.next;
+            }
         }
-        // The execution's own order goes across logs.
-        chain.sort_by_key(|entry| entry.link().map(|link| link.execution_seq));
         Ok(chain)
     }
+}
+
+/// Drops all refusals but the newest.
+fn shorten(chain: &mut Vec<Entry>) {
+    // The execution's own order goes across logs.
+    chain.sort_by_key(|entry| entry.link().map(|link| link.execution_seq));
+    let refusal = |entry: &Entry| entry.said().kind == Kind::Refusal;
+    let refusals = chain.iter().filter(|entry| refusal(entry)).count();
+    let mut old = refusals.saturating_sub(MOST_ENTRIES);
+    chain.retain(|entry| {
+        let dropped = old > 0 && refusal(entry);
+        old -= usize::from(dropped);
+        !dropped
+    });
 }
 
 fn meant(which: &Which) -> Result<Meant, Refused> {

@@ -7,7 +7,7 @@
 use countersign_canon::{Classification, Id, Outcome};
 use countersign_engine::{Fault, WORLD};
 use countersign_evidence::{
-    Classified as Word, Draft, ExecutionIdStatus, Kind, Receipt, RefusalCode, Time,
+    Classified as Word, Draft, EffectBoundary, ExecutionIdStatus, Kind, Receipt, RefusalCode, Time,
 };
 use countersign_ledger::{
     Attempt as Presented, Epochs, Execution, Illegal, InForce, Known, LedgerError, Position,
@@ -203,7 +203,9 @@ pub(crate) fn describe_execution(problem: &mut Problem, execution: &Execution) {
         last: execution.last.clone(),
     };
     describe(problem, &known);
-    problem.safe_with_new_id = known.outcome() == Some(Outcome::NotAttempted);
+    // An answer may have come after an operator stated that nothing was attempted.
+    let answered = execution.record.boundary == EffectBoundary::ResponseReceived;
+    problem.safe_with_new_id = known.outcome() == Some(Outcome::NotAttempted) && !answered;
 }
 
 /// A place in the log, as callers see it.

@@ -4,7 +4,7 @@ use countersign_evidence::{Draft, Kind, RefusalCode};
 
 use crate::error::LedgerError;
 use crate::execution::Execution;
-use crate::plan::{Plan, Row, Rows, Said, draft};
+use crate::plan::{Plan, Retain, Row, Rows, Said, draft};
 use crate::record::State;
 use crate::request::{Act, Which};
 use crate::step::{Event, Owner, step};
@@ -56,6 +56,10 @@ impl<R: Rows> Plan<'_, R> {
         let (record, effects) = step(Some(&execution.record), &event)?;
         let draft = draft::about(draft.clone(), execution);
         self.advance(index, record, &effects, draft)?;
+        if let (Act::Abandon, Some(working)) = (act, self.working.get_mut(index)) {
+            // Nobody is given the question again.
+            working.retain = Retain::Drop;
+        }
         self.execution(Some(index))
             .cloned()
             .ok_or(LedgerError::NotFound)

@@ -7,7 +7,9 @@
 use std::sync::Arc;
 
 use countersign_canon::{Classification, Outcome};
-use countersign_evidence::{Classified, Draft, ExecutionIdStatus, Kind, Link, RefusalCode, Salt};
+use countersign_evidence::{
+    Classified, Draft, EffectBoundary, ExecutionIdStatus, Kind, Link, RefusalCode, Salt,
+};
 
 use crate::attempt::{Attempt, DecideAgain, Known, Position, Refused};
 use crate::error::LedgerError;
@@ -277,7 +279,7 @@ impl<R: Rows> Plan<'_, R> {
                 code,
                 classification,
                 safe_with_new_id: classification == Some(Classification::Fresh)
-                    || outcome == Some(Outcome::NotAttempted),
+                    || outcome == Some(Outcome::NotAttempted) && !self.was_answered(index),
                 known,
                 receipt: self.receipt(index),
                 entry,
@@ -285,6 +287,13 @@ impl<R: Rows> Plan<'_, R> {
                 answer_until_us,
             }))
         }))
+    }
+
+    /// Whether anything came back, were it after the outcome was stated.
+    fn was_answered(&self, index: Option<usize>) -> bool {
+        let execution = self.execution(index);
+        execution
+            .is_some_and(|execution| execution.record.boundary == EffectBoundary::ResponseReceived)
     }
 
     fn refuse_on(&mut self, index: usize, draft: Draft) -> Result<Position, LedgerError> {

@@ -2,6 +2,7 @@
 
 use crate::error::LedgerError;
 use crate::execution::Execution;
+use crate::identity::Fence;
 use crate::plan::{Plan, Retain, Rows, Said, draft};
 use crate::record::State;
 use crate::settlement::{Answer, Settled, Settlement};
@@ -10,10 +11,24 @@ use crate::token::Closed;
 
 impl<R: Rows> Plan<'_, R> {
     pub(crate) fn settle(&mut self, closed: &Closed, settlement: &Settlement) -> Said<Settled> {
-        let Some(index) = self.find_number(closed.row)? else {
+        let found = self.find_number(closed.row)?;
+        // A store that was rolled back gives numbers a second time.
+        let Some(index) = found.filter(|index| self.is_of(*index, closed)) else {
             return Ok(Err(LedgerError::NotFound));
         };
         Ok(self.settle_at(index, closed, settlement))
+    }
+
+    /// Whether a row is that of the attempt that brings a settlement.
+    fn is_of(&self, index: usize, closed: &Closed) -> bool {
+        let (Some(execution), draft) = (self.execution(Some(index)), &closed.draft) else {
+            return false;
+        };
+        // The first owner is the attempt that opened it.
+        let opened = closed.owner.fence == Fence::FIRST;
+        draft.agent.as_ref() == Some(&execution.agent)
+            && draft.execution_id == execution.execution_id
+            && (!opened || draft.call_id.as_ref() == Some(&execution.call_id))
     }
 
     fn settle_at(
@@ -39,6 +54,8 @@ impl<R: Rows> Plan<'_, R> {
         let draft = self.draft(closed, settlement);
         let entry = self.advance(index, record, &effects, draft)?;
         if let (Settlement::Asked { retained, .. }, State::AwaitingInput) = (settlement, state)
+            // It was let go so that this can be written.
+            && !retained.is_empty()
             && let Some(working) = self.working.get_mut(index)
         {
             working.retain = Retain::Keep(retained.clone());

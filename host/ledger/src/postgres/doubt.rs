@@ -18,13 +18,12 @@ impl Store {
         let read = self.run(async |client| {
             // The lock of the log is had only once the transaction is over whose
             // end is not known; a plain look could come before it commits.
-            let begun = self.begin_on(client, true).await;
-            let alive = match begun {
-                Err(StoreError::Ended) => false,
-                begun => begun.map(|_| true)?,
+            let begun = match self.begin_on(client, true).await {
+                Err(StoreError::Ended) => None,
+                begun => Some(begun?),
             };
             if !holds(client, self.log, sequence, lost.hash).await? {
-                return Ok((ReadBack::Absent, alive));
+                return Ok((ReadBack::Absent, begun));
             }
             let sql = format!(
                 "SELECT {EXECUTION} FROM {FROM} WHERE e.number = ANY ($1) \
@@ -42,19 +41,22 @@ impl Store {
                         && record.fence == owner.fence
                 })
             });
-            let read = if alive && hold {
+            let read = if begun.is_some() && hold {
                 ReadBack::Durable
             } else {
                 ReadBack::WithoutPermits
             };
-            Ok((read, alive))
+            Ok((read, begun))
         });
-        let (read, alive) = read?;
+        let (read, begun) = read?;
         self.run(async |client| Ok(client.batch_execute("COMMIT").await?))?;
-        if alive {
-            self.lease.renewed(asked);
-        } else {
-            self.lease.end();
+        match begun {
+            Some((base, renewals)) => {
+                self.known.begun(&base.head);
+                self.lease.renewed(asked);
+                self.confirmed = renewals.or(self.confirmed);
+            }
+            None => self.lease.end(),
         }
         Ok(read)
     }

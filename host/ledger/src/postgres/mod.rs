@@ -19,6 +19,7 @@ mod answers;
 mod columns;
 mod connect;
 mod doubt;
+mod ends;
 mod open;
 mod read;
 mod readers;

@@ -5,21 +5,23 @@
 //! 2. Migrations run, under a lock.
 //! 3. The log of this replica, which its key names, is begun or taken up; its
 //!    head must fit its last entry.
-//! 4. The anchor is compared; behind it, the ledger is opened for reading only.
-//! 5. A new incarnation begins, with its entry, and rows of incarnations that
+//! 4. The key must be the one under which the log goes on.
+//! 5. The anchor is compared; behind it, the ledger is opened for reading only.
+//! 6. A new incarnation begins, with its entry, and rows of incarnations that
 //!    have ended are blocked. One that crashed is ended by its lease: whoever
 //!    takes its place cannot know that it is dead, even on the same machine.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use countersign_evidence::{Entry, Head};
+use countersign_evidence::{Entry, Head, LogId};
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 
 use crate::error::OpenError;
 use crate::identity::Incarnation;
+use crate::known::Known;
 use crate::lease::Lease;
 use crate::ledger::{Opened, Opening};
 use crate::lock::lock;
@@ -32,8 +34,8 @@ use crate::postgres::reconnect::Backoff;
 use crate::postgres::schema::{self, MIGRATIONS};
 use crate::postgres::store::Store;
 use crate::postgres::watch::Watch;
-use crate::recovery;
 use crate::store::StoreError;
+use crate::{in_force, recovery};
 
 /// Opens the ledger of one replica in the database.
 pub(crate) fn open(postgres: &Postgres, asked: &Opening<'_>) -> Result<Opened<Store>, OpenError> {
@@ -53,7 +55,9 @@ pub(crate) fn open(postgres: &Postgres, asked: &Opening<'_>) -> Result<Opened<St
         Ok(client)
     });
     let client = connected?;
-    let begun = runtime.block_on(in_time(postgres.patience(), begin_log(&client, asked)));
+    let key = asked.key.to_string();
+    let begin = begin_log(&client, asked.log_id, &key);
+    let begun = runtime.block_on(in_time(postgres.patience(), begin));
     let Begun {
         log,
         anchored,
@@ -66,6 +70,7 @@ pub(crate) fn open(postgres: &Postgres, asked: &Opening<'_>) -> Result<Opened<St
         connector: connector.clone(),
         clock: Arc::clone(asked.clock),
         log_id: asked.log_id.clone(),
+        key,
         log,
         logs,
         agents: HashMap::new(),
@@ -73,12 +78,17 @@ pub(crate) fn open(postgres: &Postgres, asked: &Opening<'_>) -> Result<Opened<St
         incarnation: Incarnation::new(0),
         lease: Arc::new(Lease::of(postgres.lease, Arc::clone(asked.clock))),
         asked: None,
+        confirmed: None,
+        known: Known::default(),
         watch: Watch::new(now, postgres.lease),
         read: Read::default(),
         numbers: (0, 0),
         retry: Backoff::of(postgres.lease),
         _lock: lock,
     };
+    let reads = Readers::start(connector, asked.log_id.clone());
+    let reads = reads.map_err(|detail| failed(&StoreError::Failed(detail)))?;
+    in_force::check(&reads, asked.key)?;
     let anchor = recovery::anchor(&asked.options.anchor)?;
     let behind = recovery::behind(&mut store, anchor.as_ref(), asked.log_id, anchored);
     if behind.map_err(|error| failed(&error))? {
@@ -86,8 +96,6 @@ pub(crate) fn open(postgres: &Postgres, asked: &Opening<'_>) -> Result<Opened<St
     } else {
         recovery::begin(&mut store, &asked.options.anchor, asked.clock.as_ref())?;
     }
-    let reads = Readers::start(connector, asked.log_id.clone());
-    let reads = reads.map_err(|detail| failed(&StoreError::Failed(detail)))?;
     Ok(Opened {
         store,
         reads: Box::new(reads),
@@ -115,19 +123,22 @@ pub(super) fn runtime() -> Result<Runtime, String> {
 }
 
 /// A log that was begun or taken up.
-struct Begun {
-    log: i64,
+pub(super) struct Begun {
+    pub(super) log: i64,
     anchored: bool,
-    logs: Logs,
+    pub(super) logs: Logs,
 }
 
-async fn begin_log(client: &Client, asked: &Opening<'_>) -> Result<Begun, StoreError> {
-    let log_id = asked.log_id;
+pub(super) async fn begin_log(
+    client: &Client,
+    log_id: &LogId,
+    key: &str,
+) -> Result<Begun, StoreError> {
     let insert = "INSERT INTO countersign.logs (log_id, key, head) VALUES ($1, $2, $3) \
                   ON CONFLICT DO NOTHING";
     let values: [Value<'_>; 3] = [
         (&log_id.as_str(), Type::TEXT),
-        (&asked.key, Type::TEXT),
+        (&key, Type::TEXT),
         (&Head::new(log_id.clone()).encode(), Type::BYTEA),
     ];
     client.execute_typed(insert, &values).await?;

@@ -46,6 +46,7 @@ impl Store {
     pub(super) fn connect_again(&mut self) -> Result<(), StoreError> {
         self.client = None;
         self.asked = None;
+        self.known.dropped();
         self.agents.clear();
         let now = self.clock.since_boot();
         if now < self.retry.not_before {

@@ -4,7 +4,9 @@
 //! lease, locks the log and reads every row that the group will touch; one
 //! writes; one commits. The log's row stays locked until the transaction ends,
 //! so whoever holds it next knows what became of the one before: that is how a
-//! lost acknowledgement is read back.
+//! lost acknowledgement is read back. The head of the log and the count of renewals
+//! are compared with those that were committed last: behind the same connection
+//! there may be an older database by now.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,16 +20,18 @@ use tokio_postgres::types::Type;
 
 use crate::error::OpenError;
 use crate::identity::Incarnation;
+use crate::known::{End, Known};
 use crate::lease::Lease;
 use crate::options::{AnswerBounds, Clock};
 use crate::plan::{Base, Batch, Row};
 use crate::postgres::columns::{Columns, Logs, executions, signed};
 use crate::postgres::connect::{Connector, Value, in_time, one};
 use crate::postgres::doubt::holds;
+use crate::postgres::ends::{self, Renewals};
 use crate::postgres::read::{self, InTransaction, Read};
 use crate::postgres::reconnect::Backoff;
 use crate::postgres::watch::Watch;
-use crate::postgres::{answers, write};
+use crate::postgres::{answers, open, write};
 use crate::store::{self, Lost, ReadBack, StoreError, Upkeep, Wanted};
 
 /// Agents whose numbers are remembered between groups.
@@ -44,6 +48,8 @@ pub(crate) struct Store {
     pub(super) connector: Connector,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) log_id: LogId,
+    /// The verifier's text of its key.
+    pub(super) key: String,
     /// The number of the log that this replica writes.
     pub(super) log: i64,
     pub(super) logs: Logs,
@@ -51,8 +57,12 @@ pub(crate) struct Store {
     pub(super) answers: AnswerBounds,
     pub(super) incarnation: Incarnation,
     pub(super) lease: Arc<Lease>,
-    /// When the renewal was asked for that counts once the group is durable.
-    pub(super) asked: Option<Duration>,
+    /// The renewal that counts once the group is durable, and when it was asked
+    /// for.
+    pub(super) asked: Option<(Duration, Renewals)>,
+    /// The last one that is certainly durable.
+    pub(super) confirmed: Option<Renewals>,
+    pub(super) known: Known,
     pub(super) watch: Watch,
     pub(super) read: Read,
     /// Numbers of executions that are taken and not used: from, below.
@@ -79,23 +89,23 @@ impl Store {
     }
 
     /// Begins a transaction and locks the log, for `renewing` an incarnation that
-    /// has not ended.
+    /// has not ended; answers that renewal too.
     pub(super) async fn begin_on(
         &self,
         client: &Client,
         renewing: bool,
-    ) -> Result<Base, StoreError> {
+    ) -> Result<(Base, Option<Renewals>), StoreError> {
         let lease_us = micros(self.connector.postgres().lease);
         let begin = self.connector.begin();
         let renew = async {
             if !renewing {
-                return Ok(true);
+                return Ok(Vec::new());
             }
             let values: [Value<'_>; 2] = [
                 (&self.incarnation.get(), Type::INT8),
                 (&lease_us, Type::INT8),
             ];
-            Ok(client.execute_typed(RENEW, &values).await? == 1)
+            client.query_typed(RENEW, &values).await
         };
         let head = async {
             let sql = "SELECT head, policy_epoch, catalog_epoch FROM countersign.logs \
@@ -104,19 +114,32 @@ impl Store {
         };
         let begun = async { client.batch_execute(&begin).await };
         let ((), renewed, head) = tokio::try_join!(biased; begun, renew, head)?;
-        if !renewed {
-            return Err(StoreError::Ended);
-        }
-        let row = one(head).ok_or_else(|| StoreError::Damaged("the log is gone".into()))?;
+        let row = one(head).ok_or_else(|| self.log_is_gone())?;
         let mut columns = Columns::of(&row);
         let bytes: &[u8] = columns.get()?;
         let head = Head::decode(self.log_id.clone(), bytes)
             .map_err(|error| StoreError::Damaged(error.to_string()))?;
-        Ok(Base {
+        // First: an older database does not know this incarnation, or knows another
+        // one by its number.
+        self.known.fits(&head)?;
+        let renewed = one(renewed).map(|row| row.get(0));
+        if renewing && renewed.is_none() {
+            return Err(StoreError::Ended);
+        }
+        let base = Base {
             head,
             epochs: columns.epochs()?,
             next_number: self.numbers.0,
-        })
+        };
+        Ok((base, renewed.map(|count| self.renewed(count)).transpose()?))
+    }
+
+    fn log_is_gone(&self) -> StoreError {
+        if self.known.is_new() {
+            StoreError::Damaged("the log is gone".into())
+        } else {
+            StoreError::RolledBack
+        }
     }
 
     /// Sees to it that a whole group finds numbers for its executions.
@@ -140,8 +163,9 @@ impl Store {
 
     /// The renewal that was asked for is durable.
     fn count_renewal(&mut self) {
-        if let Some(asked) = self.asked.take() {
+        if let Some((asked, renewals)) = self.asked.take() {
             self.lease.renewed(asked);
+            self.confirmed = Some(renewals);
         }
     }
 
@@ -172,7 +196,7 @@ impl Store {
 /// the transaction.
 pub(super) const RENEW: &str = "UPDATE countersign.incarnations SET renewals = renewals + 1, lease_us = $2, \
     lease_until = clock_timestamp() + $2 * interval '1 microsecond' \
-    WHERE number = $1 AND NOT ended";
+    WHERE number = $1 AND NOT ended RETURNING renewals";
 
 pub(super) fn micros(duration: Duration) -> i64 {
     i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
@@ -194,20 +218,21 @@ impl store::Store for Store {
         self.asked = None;
         let asked = self.clock.since_boot();
         let read = self.run(async |client| {
-            let (base, rows, held) = tokio::try_join!(biased;
+            let ((base, renewals), rows, held) = tokio::try_join!(biased;
                 self.begin_on(client, true),
                 read::rows(client, wanted),
                 read::held(client, &wanted.agents),
             )?;
             let rows = executions(client, &self.logs, &rows).await?;
-            Ok((base, rows, held))
+            Ok((base, renewals, rows, held))
         });
         if matches!(read, Err(StoreError::Ended)) {
             // Whatever it holds may not be sent any more.
             self.lease.end();
         }
-        let (base, rows, held) = read?;
-        self.asked = Some(asked);
+        let (base, renewals, rows, held) = read?;
+        self.known.begun(&base.head);
+        self.asked = renewals.map(|renewals| (asked, renewals));
         self.read = Read::new(wanted, rows, held);
         Ok(base)
     }
@@ -236,6 +261,7 @@ impl store::Store for Store {
         let used = fresh.map(|working| working.row.number).max();
         // Numbers of a group that fails are used up: nobody misses them.
         self.numbers.0 = used.map_or(self.numbers.0, |used| used.saturating_add(1));
+        self.known.wrote(&batch.head);
         Ok(())
     }
 
@@ -252,13 +278,16 @@ impl store::Store for Store {
     }
 
     fn commit(&mut self) -> Result<(), StoreError> {
+        self.known.committing();
         self.run(async |client| Ok(client.batch_execute("COMMIT").await?))?;
+        self.known.committed();
         self.count_renewal();
         Ok(())
     }
 
     fn rollback(&mut self) -> Result<(), StoreError> {
         self.asked = None;
+        self.known.dropped();
         // What was learned in it may not be there.
         self.agents.clear();
         self.run(async |client| Ok(client.batch_execute("ROLLBACK").await?))
@@ -278,6 +307,34 @@ impl store::Store for Store {
         self.run(async |client| holds(client, log, sequence, hash).await)
     }
 
+    fn look(&mut self) -> Result<(), StoreError> {
+        let (known, own) = (self.known_ends(), self.log_id.clone());
+        let (held, newest) = self.run(async |client| {
+            tokio::try_join!(biased; ends::held(client, &known), ends::newest(client, &own))
+        })?;
+        self.compare(held, &newest)
+    }
+
+    fn others(&self) -> &[End] {
+        self.known.others()
+    }
+
+    fn remember(&mut self, others: &[End]) {
+        self.known.remember(others);
+    }
+
+    fn forget(&mut self) -> Result<(), StoreError> {
+        let (log_id, key) = (self.log_id.clone(), self.key.clone());
+        // The older database may not know the log, or know another by its number.
+        let begun = self.run(async |client| open::begin_log(client, &log_id, &key).await)?;
+        (self.log, self.logs) = (begun.log, begun.logs);
+        self.agents.clear();
+        self.numbers = (0, 0);
+        (self.asked, self.confirmed) = (None, None);
+        self.known.forget();
+        Ok(())
+    }
+
     fn read_back(&mut self, lost: &Lost<'_>) -> Result<ReadBack, StoreError> {
         self.read_back_of(lost)
     }
@@ -288,7 +345,12 @@ impl store::Store for Store {
         let asked = self.clock.since_boot();
         let (log, lease) = (self.log, self.connector.postgres().lease);
         let (number, base) = self.run(async |client| {
-            let base = self.begin_on(client, false).await?;
+            let (base, _) = self.begin_on(client, false).await?;
+            if let Some(before) = self.confirmed
+                && !ends::stands(client, log, before).await?
+            {
+                return Err(StoreError::RolledBack);
+            }
             let sql = "INSERT INTO countersign.incarnations \
                        (log, started_us, lease_us, lease_until) VALUES ($1, $2, $3, \
                        clock_timestamp() + $3 * interval '1 microsecond') RETURNING number";
@@ -308,7 +370,12 @@ impl store::Store for Store {
         let number = number.ok_or_else(|| StoreError::Damaged("no incarnation".into()))?;
         self.incarnation = Incarnation::new(number);
         self.lease = Arc::new(Lease::of(lease, Arc::clone(&self.clock)));
-        self.asked = Some(asked);
+        self.known.begun(&base.head);
+        let renewals = Renewals {
+            incarnation: self.incarnation,
+            count: 0,
+        };
+        self.asked = Some((asked, renewals));
         self.read = Read::default();
         Ok((self.incarnation, base))
     }
@@ -345,7 +412,7 @@ impl store::Store for Store {
     }
 
     fn cannot_open(&self, error: &StoreError) -> OpenError {
-        super::open::cannot_open(self.connector.postgres(), error)
+        open::cannot_open(self.connector.postgres(), error)
     }
 }
 

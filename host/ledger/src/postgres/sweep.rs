@@ -1,5 +1,5 @@
-//! Renews the lease, looks at everyone else's, ends those that have run out, and
-//! finds what their incarnations left in flight.
+//! Renews the lease, looks at everyone else's and at how far they have come, ends
+//! those that have run out, and finds what their incarnations left in flight.
 
 use std::time::Duration;
 
@@ -8,6 +8,7 @@ use tokio_postgres::types::Type;
 use crate::plan::Row;
 use crate::postgres::columns::{Columns, EXECUTION, FROM, executions};
 use crate::postgres::connect::{Value, one};
+use crate::postgres::ends;
 use crate::postgres::store::{RENEW, Store, micros};
 use crate::postgres::watch::Standing;
 use crate::store::{StoreError, Upkeep};
@@ -41,23 +42,31 @@ impl Store {
         let lease_us = micros(self.connector.postgres().lease);
         let me = self.incarnation.get();
         let begin = self.connector.begin();
-        let (renewed, standing, orphans) = self.run(async |client| {
-            let begun = client.batch_execute(&begin);
+        let (known, own) = (self.known_ends(), self.log_id.clone());
+        let (renewed, looked, standing, orphans) = self.run(async |client| {
+            let begun = async { Ok::<_, StoreError>(client.batch_execute(&begin).await?) };
             let values: [Value<'_>; 2] = [(&me, Type::INT8), (&lease_us, Type::INT8)];
-            let renew = client.execute_typed(RENEW, &values);
-            let others = client.query_typed(OTHERS, &[]);
-            let orphans = client.query_typed(ORPHANS, &[]);
-            let committed = client.batch_execute("COMMIT");
-            let ((), renewed, others, orphans, ()) =
-                tokio::try_join!(biased; begun, renew, others, orphans, committed)?;
+            let renew = async { Ok(client.query_typed(RENEW, &values).await?) };
+            let held = ends::held(client, &known);
+            let newest = ends::newest(client, &own);
+            let others = async { Ok(client.query_typed(OTHERS, &[]).await?) };
+            let orphans = async { Ok(client.query_typed(ORPHANS, &[]).await?) };
+            let committed = async { Ok(client.batch_execute("COMMIT").await?) };
+            let ((), renewed, held, newest, others, orphans, ()) = tokio::try_join!(
+                biased; begun, renew, held, newest, others, orphans, committed
+            )?;
             let standing: Result<Vec<_>, _> = others.iter().map(standing).collect();
             let orphans = one(orphans).is_some_and(|row| row.get(0));
-            Ok((renewed == 1, standing?, orphans))
+            let renewed: Option<i64> = one(renewed).map(|row| row.get(0));
+            Ok((renewed, (held, newest), standing?, orphans))
         })?;
-        if !renewed {
+        let (held, newest) = looked;
+        self.compare(held, &newest)?;
+        let Some(renewed) = renewed else {
             self.lease.end();
             return Ok(Upkeep::Ended);
-        }
+        };
+        self.confirmed = Some(self.renewed(renewed)?);
         self.lease.renewed(now);
         let others: Vec<Standing> = standing
             .into_iter()

@@ -4,10 +4,11 @@
 //! 2. The connection is opened and what durability rests on is asserted.
 //! 3. Migrations run.
 //! 4. The head must fit the last entry, and the log must be that of the key.
-//! 5. The anchor is compared; behind it, the ledger is opened for reading only.
-//! 6. A new incarnation begins, with its entry.
-//! 7. What earlier incarnations left in flight is blocked, each with its entry.
-//! 8. The anchor is written.
+//! 5. The key must be the one under which the log goes on.
+//! 6. The anchor is compared; behind it, the ledger is opened for reading only.
+//! 7. A new incarnation begins, with its entry.
+//! 8. What earlier incarnations left in flight is blocked, each with its entry.
+//! 9. The anchor is written.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,10 +18,10 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::error::OpenError;
 use crate::identity::Incarnation;
+use crate::known::Known;
 use crate::lease::Lease;
 use crate::ledger::{Opened, Opening};
-use crate::lock::{lock, owners_file};
-use crate::recovery;
+use crate::lock::{lock_target, owners_file};
 use crate::sqlite::backfill::Backfill;
 use crate::sqlite::backup::LongReads;
 use crate::sqlite::columns::Count;
@@ -30,11 +31,12 @@ use crate::sqlite::schema;
 use crate::sqlite::store::Store;
 use crate::sqlite::wal::Wal;
 use crate::store::Store as _;
+use crate::{in_force, recovery};
 
 /// Opens the ledger at `options.path`.
 pub(crate) fn open(asked: &Opening<'_>) -> Result<Opened<Store>, OpenError> {
     let (options, log_id) = (asked.options, asked.log_id);
-    let lock = lock(&options.path)?;
+    let lock = lock_target(&options.path)?;
     // Rows keep the answers of rounds, which are their callers' alone. Closed
     // before SQLite opens it: closing it later would drop SQLite's own locks.
     drop(
@@ -65,6 +67,7 @@ pub(crate) fn open(asked: &Opening<'_>) -> Result<Opened<Store>, OpenError> {
         log_id: log_id.clone(),
         incarnation: Incarnation::new(0),
         lease: Arc::new(Lease::endless()),
+        known: Known::default(),
         path: options.path.clone(),
         max_pages: options.max_pages,
         agents: HashMap::new(),
@@ -77,6 +80,8 @@ pub(crate) fn open(asked: &Opening<'_>) -> Result<Opened<Store>, OpenError> {
         },
         _lock: lock,
     };
+    let reads = Box::new(Readers::new(options.path.clone(), log_id.clone(), long));
+    in_force::check(reads.as_ref(), asked.key)?;
     let anchor = recovery::anchor(&options.anchor)?;
     let behind = recovery::behind(&mut store, anchor.as_ref(), log_id, anchored);
     if behind.map_err(|error| store.cannot_open(&error))? {
@@ -84,7 +89,6 @@ pub(crate) fn open(asked: &Opening<'_>) -> Result<Opened<Store>, OpenError> {
     } else {
         recovery::begin(&mut store, &options.anchor, asked.clock.as_ref())?;
     }
-    let reads = Box::new(Readers::new(options.path.clone(), log_id.clone(), long));
     Ok(Opened { store, reads })
 }
 

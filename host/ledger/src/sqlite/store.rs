@@ -17,6 +17,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use crate::attempt::Epochs;
 use crate::error::OpenError;
 use crate::identity::Incarnation;
+use crate::known::{End, Known};
 use crate::lease::Lease;
 use crate::options::AnswerBounds;
 use crate::plan::{Base, Batch, Row, Rows};
@@ -35,6 +36,7 @@ pub(crate) struct Store {
     pub(super) log_id: LogId,
     pub(super) incarnation: Incarnation,
     pub(super) lease: Arc<Lease>,
+    pub(super) known: Known,
     pub(super) path: PathBuf,
     pub(super) max_pages: Option<u32>,
     pub(super) agents: HashMap<Agent, i64>,
@@ -74,7 +76,10 @@ impl store::Store for Store {
     fn begin(&mut self, _wanted: &Wanted<'_>) -> Result<Base, StoreError> {
         let connection = self.connection()?;
         connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
-        base(connection, &self.log_id)
+        let base = base(connection, &self.log_id)?;
+        self.known.fits(&base.head)?;
+        self.known.begun(&base.head);
+        Ok(base)
     }
 
     fn rows(&self) -> Result<InTransaction<'_>, StoreError> {
@@ -94,6 +99,7 @@ impl store::Store for Store {
         answers::keep(connection, &batch.rows, self.answers, batch.now_us)?;
         // Only now: what was learned in a group that failed would be wrong.
         self.agents = agents;
+        self.known.wrote(&batch.head);
         Ok(())
     }
 
@@ -106,17 +112,21 @@ impl store::Store for Store {
     }
 
     fn commit(&mut self) -> Result<(), StoreError> {
+        self.known.committing();
         self.connection()?.prepare_cached("COMMIT")?.execute([])?;
+        self.known.committed();
         Ok(())
     }
 
     fn rollback(&mut self) -> Result<(), StoreError> {
+        self.known.dropped();
         Ok(self.connection()?.execute_batch("ROLLBACK")?)
     }
 
     fn reopen(&mut self) -> Result<(), StoreError> {
         self.connection = None;
         self.agents.clear();
+        self.known.dropped();
         let Writing {
             connection,
             wal_pages,
@@ -141,6 +151,22 @@ impl store::Store for Store {
             )
             .optional()?;
         Ok(found.is_some_and(|found| found.0 == hash))
+    }
+
+    fn look(&mut self) -> Result<(), StoreError> {
+        // There is one log, and each group compares its end.
+        Ok(())
+    }
+
+    fn others(&self) -> &[End] {
+        self.known.others()
+    }
+
+    fn remember(&mut self, _others: &[End]) {}
+
+    fn forget(&mut self) -> Result<(), StoreError> {
+        self.known.forget();
+        Ok(())
     }
 
     fn read_back(&mut self, lost: &Lost<'_>) -> Result<ReadBack, StoreError> {

@@ -137,6 +137,8 @@ fn advance(record: &Record, event: &Event) -> Result<(Record, Effects), Illegal>
                 boundary: Some(EffectBoundary::ResponseReceived),
                 terminal: false,
             };
+            // From now on nobody can state that nothing was attempted.
+            raise(&mut next, true);
             return Ok((next, effects));
         }
         Event::Resolve {

@@ -80,7 +80,8 @@ pub(super) fn send<T>(reply: Reply<T>, answer: Result<T, LedgerError>) {
     drop(reply.send(answer));
 }
 
-pub(super) fn refuse(request: Request, error: &LedgerError) {
+/// Turns a request away.
+pub(crate) fn refuse(request: Request, error: &LedgerError) {
     match request {
         Request::Attempt { reply, .. } => send(reply, Err(error.clone())),
         Request::Settle {

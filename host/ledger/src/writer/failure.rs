@@ -77,6 +77,10 @@ impl<S: Store> Writer<S> {
             self.queue.fail();
             return self.fail_all(requests, &LedgerError::Unavailable);
         }
+        if error == StoreError::RolledBack {
+            self.found_rolled_back();
+            return self.fail_all(requests, &LedgerError::RolledBack);
+        }
         let Some((said, sequence, hash)) = doubtful else {
             return self.fail_all(requests, &LedgerError::Unavailable);
         };
@@ -107,6 +111,9 @@ impl<S: Store> Writer<S> {
                 self.fail_all(requests, &LedgerError::Unavailable);
             }
             Err(error) => {
+                if error == StoreError::RolledBack {
+                    self.found_rolled_back();
+                }
                 tracing::error!(%error, "it is not known whether a group is durable");
                 self.doubt = Some(Doubt {
                     sequence,
@@ -121,8 +128,12 @@ impl<S: Store> Writer<S> {
         }
     }
 
-    /// Sees to it that there is a connection and no doubt.
+    /// Sees to it that there is a connection and no doubt, and that the store was
+    /// not found rolled back.
     pub(super) fn connect(&mut self) -> bool {
+        if self.queue.rolled_back() {
+            return false;
+        }
         if self.connected {
             return true;
         }
@@ -138,6 +149,9 @@ impl<S: Store> Writer<S> {
             };
             match self.store.read_back(&lost) {
                 Err(error) => {
+                    if error == StoreError::RolledBack {
+                        self.found_rolled_back();
+                    }
                     tracing::error!(%error, "the ledger cannot be read back");
                     self.doubt = Some(doubt);
                     return false;
@@ -152,27 +166,36 @@ impl<S: Store> Writer<S> {
             }
         }
         self.connected = true;
-        if !self.queue.rolled_back() {
-            // Where group after group fails, none of them renews the lease.
-            self.keep_store();
-        }
+        // Where group after group fails, none of them renews the lease.
+        self.keep_store();
         self.connected
     }
 
-    pub(super) fn retry(&mut self) {
-        if !self.connect() {
-            return;
+    /// Sees to it that there is a connection on which a rollback can be accepted.
+    pub(super) fn connect_to_accept(&mut self) -> bool {
+        if !self.connected {
+            let opened = self.store.reopen();
+            if let Err(error) = opened.and_then(|()| self.probe(Point::Reopened)) {
+                tracing::error!(%error, "the ledger cannot be opened again");
+                return false;
+            }
+            self.connected = true;
         }
-        let kept = std::mem::take(&mut self.kept);
-        let requests: Vec<Request> = kept
-            .into_iter()
-            .map(|(closed, settlement)| Request::Settle {
-                closed,
-                settlement,
-                reply: None,
-            })
-            .collect();
-        self.serve(requests);
+        if let Some(mut doubt) = self.doubt.take() {
+            // What was lost is not read back; nobody got its permits.
+            self.kept.append(&mut doubt.settlements);
+        }
+        true
+    }
+
+    /// The store is not as it was left.
+    pub(super) fn found_rolled_back(&mut self) {
+        tracing::error!("the ledger is older than it was: nothing is admitted");
+        self.queue.set_rolled_back(true);
+        // What had begun in it holds a lock. The connection is opened again before
+        // an operator's word is carried out.
+        drop(self.store.rollback());
+        self.connected = false;
     }
 
     /// Opens the connection again, and sees that the store still holds what the
@@ -180,18 +203,13 @@ impl<S: Store> Writer<S> {
     fn open_again(&mut self) -> Result<(), StoreError> {
         self.store.reopen()?;
         self.probe(Point::Reopened)?;
-        if self.queue.rolled_back() {
-            // An operator is about to accept that.
-            return Ok(());
-        }
         let unreadable = |error: OpenError| StoreError::Failed(error.to_string());
         let anchor = recovery::anchor(&self.options.anchor).map_err(unreadable)?;
         // A running ledger whose anchor was taken away writes it again.
         let log_id = self.key.name().clone();
         if recovery::behind(&mut self.store, anchor.as_ref(), &log_id, false)? {
-            tracing::error!("the ledger is older than its anchor: nothing is admitted");
-            self.queue.set_rolled_back(true);
-            return Err(StoreError::Failed("it was rolled back".into()));
+            self.found_rolled_back();
+            return Err(StoreError::RolledBack);
         }
         Ok(())
     }

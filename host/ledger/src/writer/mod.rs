@@ -6,17 +6,20 @@
 //! 4. Answer all. Only now do tokens exist.
 //! 5. Where another writer came first the group is planned again, and where the
 //!    store refuses it its members are carried out alone.
-//! 6. On any other error: nothing of the group counts. The connection is opened
+//! 6. Where the store is not as it was left, nothing is written any more until an
+//!    operator accepts that.
+//! 7. On any other error: nothing of the group counts. The connection is opened
 //!    again, and where the commit itself failed it is read back whether it took
 //!    effect. Settlements are kept and tried again.
-//! 7. After a sync that failed nothing is written any more
+//! 8. After a sync that failed nothing is written any more
 //!    (`docs/spec/executions.md` §5).
 //!
-//! `answers` says what was decided once it is durable; `failure` is step 6;
-//! `upkeep` is what is due beside groups; `rollback` waits for an operator.
+//! `answers` says what was decided once it is durable; `failure` is step 7;
+//! `kept` tries again what it left; `upkeep` is what is due beside groups; `rollback` waits for an operator.
 
 mod answers;
 mod failure;
+mod kept;
 mod rollback;
 mod upkeep;
 
@@ -27,16 +30,16 @@ use countersign_canon::Digest;
 use countersign_evidence::key::SigningKey;
 
 use crate::error::LedgerError;
+use crate::known::End;
 use crate::options::{Clock, Options};
 use crate::plan::{Batch, Nearing, Plan};
 use crate::probe::Point;
 use crate::queue::Queue;
 use crate::recovery;
 use crate::request::Request;
-use crate::settlement::Settlement;
 use crate::store::{Store, StoreError, Wanted};
-use crate::token::Closed;
 use answers::Said;
+pub(crate) use answers::refuse;
 use failure::{AtCommit, Doubt, Failed};
 use upkeep::Signed;
 
@@ -50,11 +53,13 @@ pub(crate) struct Writer<S> {
     key: SigningKey,
     queue: Arc<Queue>,
     /// Settlements that could not be made durable yet.
-    kept: Vec<(Closed, Settlement)>,
+    kept: Vec<kept::Outcome>,
     /// A commit of which it is not known whether it took effect.
     doubt: Option<Doubt>,
     connected: bool,
     anchor_failed: bool,
+    /// What the anchor names of other logs.
+    anchored: Vec<End>,
     /// Owners are gone, and some of their rows are still to be given up.
     orphans: bool,
     signed: Signed,
@@ -72,6 +77,7 @@ impl<S: Store> Writer<S> {
         queue: Arc<Queue>,
     ) -> Self {
         let now = clock.monotonic();
+        let anchored = store.others().to_vec();
         Self {
             store,
             options,
@@ -82,6 +88,7 @@ impl<S: Store> Writer<S> {
             doubt: None,
             connected: true,
             anchor_failed: false,
+            anchored,
             orphans: false,
             // The entries of the start are signed with the first that follow.
             signed: Signed::nothing(now),
@@ -123,12 +130,7 @@ impl<S: Store> Writer<S> {
             return self.while_rolled_back(requests);
         }
         if self.queue.failed() || !self.connect() {
-            let error = if self.queue.rolled_back() {
-                LedgerError::RolledBack
-            } else {
-                LedgerError::Unavailable
-            };
-            return self.fail_all(requests, &error);
+            return self.fail_all(requests, &self.refusal());
         }
         drop(self.probe(Point::Taken));
         if self.carry_out(requests) {
@@ -162,7 +164,8 @@ impl<S: Store> Writer<S> {
         }
         for request in requests {
             if self.queue.failed() || !self.connect() {
-                self.fail_all(vec![request], &LedgerError::Unavailable);
+                // It may have been found rolled back with the one before.
+                self.fail_all(vec![request], &self.refusal());
             } else {
                 self.carry_out(vec![request]);
                 // It may take long, and a lease does not wait.
@@ -185,7 +188,11 @@ impl<S: Store> Writer<S> {
                     if self.connect() {
                         continue;
                     }
-                    return Err(Failed::Before(StoreError::Failed(detail)));
+                    return Err(Failed::Before(if self.queue.rolled_back() {
+                        StoreError::RolledBack
+                    } else {
+                        StoreError::Failed(detail)
+                    }));
                 }
                 Err(Failed::AtBegin(error) | Failed::Before(error)) => error,
                 other => return other,
@@ -287,6 +294,15 @@ impl<S: Store> Writer<S> {
         );
         self.queue.enlist(incarnation);
         Ok(())
+    }
+
+    /// Why nothing is carried out now.
+    fn refusal(&self) -> LedgerError {
+        if self.queue.rolled_back() {
+            LedgerError::RolledBack
+        } else {
+            LedgerError::Unavailable
+        }
     }
 
     fn probe(&self, point: Point) -> Result<(), StoreError> {

@@ -34,7 +34,7 @@ impl<S: Store> Writer<S> {
         draft: Draft,
         then: &[(Draft, InForce)],
     ) -> Result<(Position, Epochs), LedgerError> {
-        if self.queue.failed() || !self.connect() {
+        if self.queue.failed() || !self.connect_to_accept() {
             return Err(LedgerError::Unavailable);
         }
         let (store, clock) = (&mut self.store, self.clock.as_ref());
@@ -48,6 +48,7 @@ impl<S: Store> Writer<S> {
         if let Ok(head) = self.store.head() {
             self.signed.log_size = head.size();
         }
+        self.anchored = self.store.others().to_vec();
         self.queue.enlist(self.store.incarnation());
         self.queue.set_rolled_back(false);
         Ok((place, epochs))

@@ -74,11 +74,21 @@ impl<S: Store> Writer<S> {
         let waiting = !self.kept.is_empty() || self.doubt.is_some() || !self.connected;
         if again && waiting {
             self.tried = now;
-            self.retry();
+            self.retry(last);
+        }
+        if last && self.connected {
+            // How far the others are, for the anchor that is written last.
+            if let Err(error) = self.store.look() {
+                self.lost(&error);
+            }
         }
         let due = now.saturating_sub(self.signed.at) >= self.options.checkpoint_every;
         if last || due || (self.anchor_failed && again) {
-            self.tried = now;
+            // Where nothing is to be signed this is due all the time, and must not put
+            // off what is tried again.
+            if self.anchor_failed {
+                self.tried = now;
+            }
             self.cut_checkpoint();
         }
         if self.connected && now.saturating_sub(self.expired) >= EXPIRE {
@@ -126,7 +136,11 @@ impl<S: Store> Writer<S> {
 
     /// Signs what is committed, keeps that, and moves the anchor.
     pub(super) fn cut_checkpoint(&mut self) {
-        if !self.connected || (self.signed.size >= self.signed.log_size && !self.anchor_failed) {
+        // What the others have come to since belongs into the anchor too.
+        let due = self.signed.size < self.signed.log_size
+            || self.anchor_failed
+            || self.store.others() != self.anchored;
+        if !self.connected || !due {
             return;
         }
         let key = &self.key;
@@ -145,11 +159,13 @@ impl<S: Store> Writer<S> {
             at: self.clock.monotonic(),
             log_size: head.size(),
         };
-        let anchored = Anchor::of(&head).write(&self.options.anchor);
+        let anchor = Anchor::of(&head, self.store.others());
+        let anchored = anchor.write(&self.options.anchor);
         if let Err(error) = &anchored {
             tracing::error!(%error, "the anchor cannot be written: nothing is admitted");
         }
         self.anchor_failed = anchored.is_err();
+        self.anchored = anchor.others;
     }
 
     /// The store failed beside a group.
@@ -161,10 +177,12 @@ impl<S: Store> Writer<S> {
                     self.connected = false;
                 }
             }
-            StoreError::Ended => {
-                let begun = self.store.rollback().and_then(|()| self.enlist());
-                self.connected = begun.is_ok();
-            }
+            StoreError::Ended => match self.store.rollback().and_then(|()| self.enlist()) {
+                Ok(()) => {}
+                Err(StoreError::RolledBack) => self.found_rolled_back(),
+                Err(_) => self.connected = false,
+            },
+            StoreError::RolledBack => self.found_rolled_back(),
             _ => {
                 tracing::error!(%error, "the ledger failed");
                 self.connected = false;

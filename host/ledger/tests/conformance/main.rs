@@ -58,6 +58,7 @@ on_each_store! {
         a_state_that_was_issued_to_another_agent_is_unknown
         a_state_that_is_issued_in_the_same_commit_is_known_to_its_agent_alone
         a_task_survives_its_owner_and_ends_in_an_outcome
+        a_question_that_nobody_will_answer_is_not_kept
         a_claim_survives_a_restart_and_its_state_stays_bound_to_its_agent;
     racing: of_64_that_race_for_one_identifier_one_is_fresh_and_every_refusal_is_in_the_log
         one_round_that_many_answer_is_claimed_once
@@ -66,7 +67,10 @@ on_each_store! {
     failing: a_group_that_fails_at_or_before_its_commit_leaves_nothing_and_settles_later
         an_acknowledgement_that_was_lost_is_read_back
         a_reservation_that_cannot_be_read_back_is_given_up_and_settled_as_never_sent
-        a_settlement_in_doubt_is_made_once;
+        a_settlement_in_doubt_is_made_once
+        an_outcome_that_cannot_be_written_keeps_no_other_from_it
+        an_answer_that_cannot_be_kept_is_let_go_before_its_outcome_is
+        a_writer_that_panics_lets_nobody_wait_and_says_that_it_is_over;
     keeping: an_answer_is_kept_with_its_settlement_until_its_time_is_up_and_through_a_restart
         what_did_not_settle_with_an_answer_keeps_none
         what_is_beyond_the_bounds_goes_the_first_to_expire_first;
@@ -79,6 +83,8 @@ on_each_store! {
         a_database_that_was_restored_from_a_backup_admits_nothing
         a_restored_database_admits_again_once_an_operator_has_accepted_it_with_an_entry
         a_restored_database_that_grew_again_is_still_found_out
+        a_store_that_goes_back_behind_a_connection_that_holds_writes_nothing_more
+        what_was_lost_settles_nothing_that_was_admitted_after_it_was_accepted
         an_anchor_that_cannot_be_written_stops_admission_until_it_can
         an_explanation_never_says_more_than_the_record_holds;
 }

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use countersign_canon::{Classification, Outcome};
 use countersign_evidence::{Draft, EffectBoundary, Kind, Time};
-use countersign_ledger::{Act, InForce, LedgerError, Selection, Standing, State, Which, explain};
+use countersign_ledger::{
+    Act, InForce, Ledger, LedgerError, Selection, Standing, State, Token, Which, explain,
+};
 
 use crate::support::{
     Fixture, Kept, agent, call, code, count, digest, entries, execution_id, operator, orphan, pay,
@@ -275,6 +277,106 @@ pub fn a_restored_database_that_grew_again_is_still_found_out(kept: Kept) {
         fixture.open().rolled_back(),
         "it is longer, and another log"
     );
+}
+
+/// What may be asked of a ledger.
+const ASKED: [&str; 5] = ["reserve", "settle", "append", "resolve", "checkpoint"];
+
+/// Asks one of them; how it was refused.
+fn ask(ledger: &Ledger, what: &str, token: Token) -> Option<LedgerError> {
+    match what {
+        // Used before, and lost: it looks new.
+        "reserve" => ledger
+            .reserve(call("c9", Some("used")).attempt())
+            .wait()
+            .err(),
+        "settle" => ledger.settle(token, succeeded()).wait().err(),
+        "append" => {
+            let draft = Draft::new(Kind::Start, Time::from_micros(0));
+            ledger.append(draft, InForce::Unchanged).wait().err()
+        }
+        "resolve" => ledger
+            .act(pay(), Act::Resolve(Outcome::Succeeded), operator())
+            .wait()
+            .err(),
+        _ => ledger.checkpoint().wait().err(),
+    }
+}
+
+pub fn a_store_that_goes_back_behind_a_connection_that_holds_writes_nothing_more(kept: Kept) {
+    for what in ASKED {
+        let fixture = Fixture::on(kept);
+        orphan(&fixture, Some("pay"));
+        let ledger = fixture.open();
+        let open = reserve(&ledger, &call("c2", Some("open")));
+        open.gate().pass().unwrap();
+        ledger.checkpoint().wait().unwrap();
+        fixture.copy_in_place();
+        let size = ledger.head().wait().unwrap().size;
+        let used = reserve(&ledger, &call("c3", Some("used")));
+        ledger.settle(used, succeeded()).wait().unwrap();
+        fixture.put_back_in_place();
+        let said = ask(&ledger, what, open);
+        assert!(said.is_some(), "`{what}` is carried out on the older store");
+        assert!(ledger.rolled_back(), "`{what}`: {said:?}");
+        assert!(!ledger.admits());
+        for other in ASKED.iter().filter(|other| **other != "settle") {
+            let idle = ledger.reserve(call("c8", None).attempt()).wait();
+            assert_eq!(idle.unwrap_err(), LedgerError::RolledBack);
+            let said = ledger
+                .refuse(call("c7", Some("used")).attempt(), None)
+                .wait();
+            assert_eq!(said.unwrap_err(), LedgerError::RolledBack, "{other}");
+        }
+        assert_eq!(
+            ledger.head().wait().unwrap().size,
+            size,
+            "`{what}` has grown it"
+        );
+        // It goes on once an operator has accepted it.
+        let accepted = ledger.accept_rollback(operator(), Vec::new()).wait();
+        accepted.unwrap();
+        drop(reserve(&ledger, &call("c4", Some("used"))));
+        let log = verify(&ledger);
+        assert_eq!(count(&log, &Kind::Rollback), 1);
+        ledger.stop().unwrap();
+        drop(ledger);
+        let ledger = fixture.open();
+        assert!(!ledger.rolled_back(), "`{what}`");
+        verify(&ledger);
+    }
+}
+
+pub fn what_was_lost_settles_nothing_that_was_admitted_after_it_was_accepted(kept: Kept) {
+    // The same identifier, and another one, take the numbers that were lost.
+    for again in ["used", "other"] {
+        let fixture = Fixture::on(kept);
+        run_one(&fixture, "first");
+        let ledger = fixture.open();
+        ledger.checkpoint().wait().unwrap();
+        ledger.stop().unwrap();
+        drop(ledger);
+        let ledger = fixture.open();
+        fixture.copy_in_place();
+        let lost = reserve(&ledger, &call("c1", Some("used")));
+        lost.gate().pass().unwrap();
+        fixture.put_back_in_place();
+        drop(ledger.refuse(call("c2", Some("x")).attempt(), None).wait());
+        assert!(ledger.rolled_back());
+        let accepted = ledger.accept_rollback(operator(), Vec::new()).wait();
+        accepted.unwrap();
+        // As if every number were given again.
+        let new = reserve(&ledger, &call("c3", Some(again)));
+        let taken = "UPDATE executions SET owner = owner - 1 WHERE call_id = 'c3'";
+        if kept == Kept::Sqlite {
+            fixture.tamper(taken);
+        }
+        let said = ledger.settle(lost, succeeded()).wait();
+        assert_eq!(said.unwrap_err(), LedgerError::NotFound);
+        let execution = ledger.lookup_call(&"c3".parse().unwrap()).wait().unwrap();
+        assert_eq!(execution.unwrap().record.state, State::InFlight);
+        drop(new);
+    }
 }
 
 pub fn an_anchor_that_cannot_be_written_stops_admission_until_it_can(kept: Kept) {

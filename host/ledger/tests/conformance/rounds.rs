@@ -221,6 +221,18 @@ pub fn a_task_survives_its_owner_and_ends_in_an_outcome(kept: Kept) {
     verify(&ledger);
 }
 
+pub fn a_question_that_nobody_will_answer_is_not_kept(kept: Kept) {
+    let fixture = Fixture::on(kept);
+    let ledger = fixture.open();
+    let token = reserve(&ledger, &call("c1", Some("pay")));
+    ledger.settle(token, asked(None, "?")).wait().unwrap();
+    assert_eq!(fixture.count("retained"), 1);
+    let abandoned = ledger.act(pay(), Act::Abandon, operator()).wait();
+    assert!(abandoned.unwrap().terminal.is_some());
+    assert_eq!(fixture.count("retained"), 0);
+    verify(&ledger);
+}
+
 pub fn a_claim_survives_a_restart_and_its_state_stays_bound_to_its_agent(kept: Kept) {
     let fixture = Fixture::on(kept);
     let ledger = fixture.open();

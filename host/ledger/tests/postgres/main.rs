@@ -15,5 +15,6 @@ mod support;
 mod leases;
 mod outages;
 mod replicas;
+mod rollbacks;
 mod servers;
 mod tls;

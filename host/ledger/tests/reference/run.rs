@@ -250,6 +250,7 @@ impl Run {
         self.reference.late += 1;
         if let Some(known) = self.reference.known.get_mut(&key) {
             known.stands = Stands::Blocked;
+            known.heard = true;
         }
     }
 

@@ -88,7 +88,9 @@ impl Reference {
     pub fn safe(&self, key: &Key, told: &str) -> bool {
         let known = self.known.get(key);
         told == "fresh"
-            || known.is_some_and(|known| known.stands == Stands::Over(Outcome::NotAttempted))
+            || known.is_some_and(|known| {
+                known.stands == Stands::Over(Outcome::NotAttempted) && !known.heard
+            })
     }
 
     /// Whether the answer of the awaited round is given again.

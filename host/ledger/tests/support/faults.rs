@@ -1,5 +1,6 @@
 //! Faults that a test makes at the named points of the writer's way.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
@@ -79,6 +80,24 @@ impl Probe for Hold {
             writer.stands = false;
         }
         Ok(())
+    }
+}
+
+/// Panics at one point, once others have failed.
+pub struct Panicking {
+    pub faults: Failing,
+    pub at: Point,
+    pub armed: AtomicBool,
+}
+
+impl Probe for Panicking {
+    fn at(&self, point: Point) -> Result<(), Fault> {
+        assert!(
+            point != self.at || !self.armed.load(Ordering::SeqCst),
+            "the writer panics at `{}`, as the test wants it to",
+            point.as_str()
+        );
+        self.faults.at(point)
     }
 }
 

@@ -32,6 +32,19 @@ pub enum Backup {
     Database(Database),
 }
 
+/// The tables of PostgreSQL, referenced ones first.
+const TABLES: [&str; 9] = [
+    "logs",
+    "incarnations",
+    "agents",
+    "held",
+    "executions",
+    "entries",
+    "checkpoints",
+    "retained",
+    "answers",
+];
+
 pub fn key() -> SigningKey {
     key_of(1)
 }
@@ -142,6 +155,21 @@ impl Fixture {
         }
     }
 
+    /// How many rows a table has.
+    pub fn count(&self, table: &str) -> u64 {
+        match &self.database {
+            None => {
+                let sql = format!("SELECT count(*) FROM {table}");
+                let count: i64 = self.sql().query_row(&sql, [], |row| row.get(0)).unwrap();
+                count.unsigned_abs()
+            }
+            Some(database) => {
+                let sql = format!("SELECT count(*) FROM countersign.{table}");
+                database.query(&sql).parse().unwrap()
+            }
+        }
+    }
+
     /// Copies the store, as a backup would, while the ledger is closed.
     pub fn backup(&self) -> Backup {
         match &self.database {
@@ -156,6 +184,62 @@ impl Fixture {
             (Backup::Database(backup), Some(database)) => database.restore(backup),
             (Backup::Database(_), None) => panic!("a backup of another store"),
         }
+    }
+
+    /// Copies the store while it is open, for [`Fixture::put_back_in_place`].
+    pub fn copy_in_place(&self) {
+        match &self.database {
+            None => {
+                let into = format!("VACUUM INTO '{}'", self.path_of_copy().display());
+                self.sql().execute_batch(&into).unwrap();
+            }
+            Some(database) => {
+                let copied: String = TABLES
+                    .iter()
+                    .map(|table| {
+                        format!("CREATE TABLE copy.{table} AS TABLE countersign.{table}; ")
+                    })
+                    .collect();
+                database.query(&format!("CREATE SCHEMA copy; {copied}"));
+            }
+        }
+    }
+
+    /// Puts the copy in the store's place, without ending a connection: as
+    /// `pg_restore --clean` and `.restore` do.
+    pub fn put_back_in_place(&self) {
+        match &self.database {
+            None => {
+                let from = rusqlite::Connection::open(self.path_of_copy()).unwrap();
+                let mut to = self.sql();
+                let copying = rusqlite::backup::Backup::new(&from, &mut to).unwrap();
+                copying
+                    .run_to_completion(1_000, Duration::from_millis(5), None)
+                    .unwrap();
+            }
+            Some(database) => {
+                let locked = TABLES
+                    .map(|table| format!("countersign.{table}"))
+                    .join(", ");
+                let put_back: String = TABLES
+                    .iter()
+                    .map(|table| {
+                        format!(
+                            "DELETE FROM countersign.{table}; \
+                             INSERT INTO countersign.{table} SELECT * FROM copy.{table}; "
+                        )
+                    })
+                    .collect();
+                database.query(&format!(
+                    "SET session_replication_role = replica; BEGIN; \
+                     LOCK TABLE {locked} IN ACCESS EXCLUSIVE MODE; {put_back} COMMIT"
+                ));
+            }
+        }
+    }
+
+    fn path_of_copy(&self) -> PathBuf {
+        self.folder.path().join("copy.db")
     }
 
     /// An owner that is gone may have bytes on their way until then.

@@ -2,6 +2,7 @@
 //! written by a gateway that links and signs everything as it should.
 
 use countersign_canon::{Classification, Outcome};
+use countersign_evidence::EffectBoundary;
 use countersign_verifier::{Claim, Status};
 
 use super::table::Table;
@@ -42,7 +43,7 @@ const STATES: [(&str, &[Write]); 6] = [
 ];
 
 /// Entries, and the states in which they may follow.
-const ENTRIES: [(&str, Write, &[&str]); 9] = [
+const ENTRIES: [(&str, Write, &[&str]); 11] = [
     (
         "another admission",
         |world| world.admit(call(), Classification::Fresh),
@@ -79,6 +80,22 @@ const ENTRIES: [(&str, Write, &[&str]); 9] = [
         "a resolution",
         |world| world.resolve(ROW, Outcome::Succeeded),
         &["blocked", "settled"],
+    ),
+    (
+        "a resolution that nothing was attempted",
+        |world| {
+            let boundary = Some(EffectBoundary::TransportMayHaveStarted);
+            world.resolve_at(ROW, Outcome::NotAttempted, boundary);
+        },
+        &["blocked", "settled"],
+    ),
+    (
+        "a resolution that nothing was attempted, and was answered",
+        |world| {
+            let boundary = Some(EffectBoundary::ResponseReceived);
+            world.resolve_at(ROW, Outcome::NotAttempted, boundary);
+        },
+        &[],
     ),
     (
         "a refusal",

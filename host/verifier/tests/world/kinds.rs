@@ -2,7 +2,8 @@
 
 use countersign_canon::{Classification, Difference, Outcome, preimage};
 use countersign_evidence::{
-    Agent, ExecutionIdStatus, Kind, Resolution, Round, RoundSays, Suppressed, Task, Time,
+    Agent, EffectBoundary, ExecutionIdStatus, Kind, Resolution, Round, RoundSays, Suppressed, Task,
+    Time,
 };
 
 use super::{Asked, COMPONENT, World, digest, key};
@@ -27,8 +28,14 @@ impl World {
     }
 
     pub fn resolve(&mut self, row: &str, outcome: Outcome) {
+        self.resolve_at(row, outcome, None);
+    }
+
+    /// The same, where the request is known to have come so far.
+    pub fn resolve_at(&mut self, row: &str, outcome: Outcome, boundary: Option<EffectBoundary>) {
         let mut draft = self.about(row, Kind::Resolution);
         draft.outcome = Some(outcome);
+        draft.effect_boundary = boundary.or(draft.effect_boundary);
         draft.resolution = Some(Resolution {
             operator: "ops".into(),
             reason: "seen at the bänk".into(),

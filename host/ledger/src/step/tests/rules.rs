@@ -101,11 +101,59 @@ fn who_is_not_the_owner_or_not_any_more_settles_nothing() {
         by: right,
         with: Answered::Succeeded,
     };
+    let answered = Record {
+        boundary: EffectBoundary::ResponseReceived,
+        ..blocked.clone()
+    };
     assert_eq!(
         after(&blocked, &late),
-        blocked,
-        "a late answer is evidence and moves nothing"
+        answered,
+        "a late answer is evidence, and moves nothing but how far the request came"
     );
+}
+
+/// Whether an event says that something came back.
+fn answers(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::Answered { .. }
+            | Event::Asked { .. }
+            | Event::TaskOpened { .. }
+            | Event::LateAnswer { .. }
+            | Event::Unanswered { received: true, .. }
+    )
+}
+
+#[test]
+fn once_anything_has_come_back_nobody_can_state_that_nothing_was_attempted() {
+    // Every way of five steps, by its record and whether it was answered.
+    let first = [true, false].map(|identified| (reserved(identified), false));
+    let mut seen: std::collections::HashSet<_> = first.clone().into();
+    let mut ends = first.to_vec();
+    let mut late = 0;
+    for _ in 0..5 {
+        let mut next = Vec::new();
+        for (record, answered) in ends {
+            let stated = Event::Resolve {
+                outcome: Outcome::NotAttempted,
+                owner_dead: true,
+            };
+            let legal = step(Some(&record), &stated).is_ok();
+            assert!(!(legal && answered), "{record:?}");
+            for event in events(Some(&record)) {
+                let Ok((after, _)) = step(Some(&record), &event) else {
+                    continue;
+                };
+                let end = (after, answered || answers(&event));
+                late += usize::from(matches!(event, Event::LateAnswer { .. }));
+                if seen.insert(end.clone()) {
+                    next.push(end);
+                }
+            }
+        }
+        ends = next;
+    }
+    assert!(late > 10 && seen.len() > 30, "{late} of {}", seen.len());
 }
 
 #[test]

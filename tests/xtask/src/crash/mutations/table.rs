@@ -139,7 +139,7 @@ pub(super) const LEDGER: &[Mutation] = mutations! {
     SUITE "forget to compare the anchor":
         "(Some(sequence), Some(hash)) => Ok(!store.holds(sequence, hash)?)," => "(Some(_), Some(_)) => Ok(false),";
     SUITE "forget to move the anchor":
-        "let anchored = Anchor::of(&head).write(&self.options.anchor);" => "let anchored: std::io::Result<()> = Ok(());";
+        "let anchored = anchor.write(&self.options.anchor);" => "let anchored: std::io::Result<()> = Ok(());";
     SUITE "take a missing anchor for a new ledger's":
         "return Ok(anchored);" => "return Ok(false && anchored);";
     RECOVERING "let two processes own a database":
@@ -165,15 +165,15 @@ pub(super) const LEDGER: &[Mutation] = mutations! {
         "self.watch.begin_anew(self.clock.since_boot());" => "",
         "if now.saturating_sub(self.looked) >= self.gap {" => "if false {";
     POSTGRES "renew the lease of an incarnation that was ended":
-        "WHERE number = $1 AND NOT ended\";" => "WHERE number = $1\";";
+        "WHERE number = $1 AND NOT ended RETURNING renewals\";" => "WHERE number = $1 RETURNING renewals\";";
     POSTGRES "go on under an incarnation that was ended":
-        "if !renewed {\n            return Err(StoreError::Ended);" => "if false {\n            return Err(StoreError::Ended);";
+        "if renewing && renewed.is_none() {\n            return Err(StoreError::Ended);" => "if false {\n            return Err(StoreError::Ended);";
     POSTGRES "never block what an ended incarnation holds":
         "WHERE e.state = 'in-flight' AND i.ended \\\n" => "WHERE e.state = 'nowhere' AND i.ended \\\n";
     POSTGRES "call an owner dead as soon as it was ended":
         "SELECT ended AND lease_until + 2 * lease_us * interval '1 microsecond' \\\n                   < clock_timestamp() FROM" => "SELECT ended FROM";
     SUITE_POSTGRES "let a permit hold that was not read back":
-        "let read = if alive && hold {" => "let read = if alive || !hold || hold {";
+        "let read = if begun.is_some() && hold {" => "let read = if begun.is_some() || !hold || hold {";
     SUITE_POSTGRES "drop owner and fence from the condition of a write, on PostgreSQL":
         "AND e.owner = v.was_owner AND e.fence = v.was_fence" => "";
 };
