@@ -33,6 +33,7 @@ pub mod operator;
 mod pipeline;
 mod profiles;
 mod reload;
+pub mod replace;
 pub mod rotation;
 #[cfg(test)]
 mod sample;
