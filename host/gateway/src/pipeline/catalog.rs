@@ -11,7 +11,8 @@ use super::refuse::unavailable;
 use crate::catalog::Need;
 use crate::catalog::approved::{self, Held, Unheld};
 use crate::config::Required;
-use crate::state::{Basis, Gateway};
+use crate::decisions::Basis;
+use crate::state::Gateway;
 
 /// A tool that the upstream offers. Made by [`offered`] alone.
 #[derive(Debug)]

@@ -17,6 +17,10 @@ const CERTIFICATE_EVERY: Duration = Duration::from_secs(1);
 /// most.
 const CATALOGS_EVERY: Duration = Duration::from_secs(1);
 
+/// How often it is tried to write what decides, where it is not known what came
+/// into force.
+const SETTLED_EVERY: Duration = Duration::from_secs(1);
+
 /// Ends a task with whoever waits for it.
 struct AbortOnDrop(tokio::task::JoinHandle<()>);
 
@@ -38,13 +42,25 @@ async fn poll_catalogs(gateway: Arc<Gateway>) {
     }
 }
 
+/// Writes what decides, where a change broke off; apart, since a ledger that is away
+/// may take its time.
+async fn settle_doubt(gateway: Arc<Gateway>) {
+    let mut due = tokio::time::interval(SETTLED_EVERY);
+    due.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        due.tick().await;
+        gateway.settle_doubt().await;
+    }
+}
+
 /// What is done from time to time.
 pub(super) async fn chores(gateway: Arc<Gateway>, front: Option<Arc<tls::Front>>) {
     let mut suppressed = tokio::time::interval(SUPPRESSED_EVERY);
     let mut certificate = tokio::time::interval(CERTIFICATE_EVERY);
     let mut overdue = tokio::time::interval(TASKS_EVERY);
     let catalogs = tokio::spawn(poll_catalogs(Arc::clone(&gateway)));
-    let _ends = AbortOnDrop(catalogs);
+    let settles = tokio::spawn(settle_doubt(Arc::clone(&gateway)));
+    let _end = [AbortOnDrop(catalogs), AbortOnDrop(settles)];
     loop {
         tokio::select! {
             _ = suppressed.tick() => {
