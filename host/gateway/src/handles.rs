@@ -91,10 +91,13 @@ mod tests {
     use super::*;
     use crate::config::Config;
 
+    /// Connections in all and of one address, or how many files are needed.
+    type Bounded = Result<(usize, usize), u64>;
+
     #[test]
     fn connections_leave_what_everything_else_needs() {
-        // (open files, calls per server, connections, of one peer)
-        let cases: [(u64, usize, Result<(usize, usize), u64>); 8] = [
+        // (open files, calls per server, what comes of it)
+        let cases: [(u64, usize, Bounded); 8] = [
             (u64::MAX, 128, Ok((4_096, 1_024))),
             (4_096 + 132 + 128, 128, Ok((4_096, 1_024))),
             (4_096 + 132 + 127, 128, Ok((4_095, 1_023))),

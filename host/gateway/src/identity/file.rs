@@ -195,7 +195,7 @@ mod tests {
         let spoils: [(&str, Spoils); 4] = [
             ("gone", |path| std::fs::remove_file(path).unwrap()),
             ("no such form", |path| {
-                std::fs::write(path, "[[agent]").unwrap()
+                std::fs::write(path, "[[agent]").unwrap();
             }),
             ("no text", |path| std::fs::write(path, b"\xff").unwrap()),
             ("a folder", |path| {
