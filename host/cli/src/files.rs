@@ -2,10 +2,12 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use countersign_evidence::checkpoint::SignedCheckpoint;
 use countersign_evidence::key::VerifyingKey;
+use countersign_gateway::replace::Replacement;
+pub(crate) use countersign_gateway::replace::{PRIVATE, PUBLIC};
 
 use crate::failure::{Failure, Status};
 
@@ -13,9 +15,11 @@ use crate::failure::{Failure, Status};
 const SMALL_BYTES: u64 = 1 << 20;
 
 /// Has a file written that appears whole or not at all; `-` is the standard
-/// output.
+/// output. A new file gets `mode`, one that is there keeps its own; to what is no
+/// regular file, a device or a pipe, is written as it is.
 pub(crate) fn write(
     path: &Path,
+    mode: u32,
     write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     if path == Path::new("-") {
@@ -23,18 +27,15 @@ pub(crate) fn write(
         write(&mut out)?;
         return out.flush().map_err(|error| Failure::output(&error));
     }
-    let mut draft = path.to_path_buf().into_os_string();
-    draft.push(".part");
-    let draft = PathBuf::from(draft);
-    let mut file = File::create(&draft).map_err(|error| at(path, &error))?;
-    let written = write(&mut file)
-        .and_then(|()| file.sync_all().map_err(|error| at(path, &error)))
-        .and_then(|()| fs::rename(&draft, path).map_err(|error| at(path, &error)));
-    if written.is_err() {
-        // What is left of it would be nothing whole.
-        let _ = fs::remove_file(&draft);
+    let failed = |error: io::Error| at(path, &error);
+    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        let mut out = File::options().write(true).open(path).map_err(failed)?;
+        write(&mut out)?;
+        return out.flush().map_err(failed);
     }
-    written
+    let mut file = Replacement::of(path, mode).map_err(failed)?;
+    write(&mut file)?;
+    file.finish().map_err(failed)
 }
 
 /// Writes a small file that is not there yet; false where it is. `-` is the

@@ -11,6 +11,10 @@
 //!    From the first of them on, whatever was decided before is decided again.
 //! 4. The new basis decides, and new calls are admitted under the profile that
 //!    is the default now. What is under way goes on under its own.
+//!
+//! Where step 3 breaks off, the log may name what does not decide. Nothing that it
+//! names is taken over then, and what does decide is written once more, as soon as
+//! the ledger takes it.
 
 use std::sync::Arc;
 
@@ -18,17 +22,16 @@ use countersign_canon::Digest;
 use countersign_catalog::Offer;
 use countersign_engine::Profiles;
 use countersign_evidence::{Draft, Resolution};
-use countersign_ledger::{InForce, LedgerError};
+use countersign_ledger::{InForce, LedgerError, Position};
 use countersign_policy::{Bundle, PolicySet};
 use thiserror::Error;
 
 use crate::catalog::approved::{Approved, ApprovedError, read_lock};
-use crate::catalog::office::{CatalogError, write_lock};
+use crate::catalog::office::{CatalogError, KeptLock, write_lock};
 use crate::config::{Config, ConfigError};
+use crate::decisions::{Basis, Decisions, catalog_approved, policy_loaded, profile_loaded};
 use crate::profiles::ProfilesError;
-use crate::state::{
-    Basis, Decisions, Gateway, Sources, catalog_approved, policy_loaded, profile_loaded,
-};
+use crate::state::{Gateway, Sources};
 
 /// Why nothing came into force.
 #[derive(Debug, Error)]
@@ -118,12 +121,13 @@ impl Gateway {
             None => None,
         };
         let (policies, approved) = read(&self.sources)?;
+        self.keep(profiles.as_ref(), &policies, &approved)?;
         self.put_in_force(policies, approved, profiles, by).await
     }
 
     /// Approves offers beside what is approved, with the policies as they are on
     /// the disk. The lock is written once everything holds, and before anything
-    /// rests on it.
+    /// rests on it; where it does not come into force, it is again what it was.
     pub(crate) async fn approve(
         &self,
         offers: Vec<Offer>,
@@ -138,11 +142,74 @@ impl Gateway {
         }
         let approved = Approved::locked(lock.clone(), self.sources.catalog.on_drift)?;
         let policies = policies(&self.sources, &approved)?;
+        self.keep(None, &policies, &approved)?;
+        let before = KeptLock::read(path)?;
         write_lock(path, &lock)?;
-        self.put_in_force(policies, approved, None, Some(by)).await
+        let put = self.put_in_force(policies, approved, None, Some(by)).await;
+        if put.is_err()
+            && let Err(error) = before.restore(path)
+        {
+            tracing::error!("the lock holds what is not in force: {error}");
+        }
+        put
     }
 
-    /// Called by whoever has the turn.
+    /// Admits again on a ledger that is behind its anchor: what decides stands in
+    /// the log before anything is admitted, and its epochs are the log's.
+    pub(crate) async fn accept_rollback(&self, draft: Draft) -> Result<Position, LedgerError> {
+        let _turn = self.decisions.turn().await;
+        let _changing = self.decisions.change().await;
+        let first = self.in_force();
+        let (place, epochs) = self.ledger.accept_rollback(draft, first).await?;
+        let basis = self.decisions.current();
+        self.decisions.replace(Basis { epochs, ..basis });
+        Ok(place)
+    }
+
+    /// Where it is not known what came into force: writes what decides, so that it
+    /// does.
+    pub(crate) async fn settle_doubt(&self) {
+        // A ledger that is rolled back waits for an operator, whose word settles this.
+        let waits = self.ledger.rolled_back() || self.ledger.failed();
+        if waits || !self.decisions.is_unsure() {
+            return;
+        }
+        let _turn = self.decisions.turn().await;
+        let _changing = self.decisions.change().await;
+        let Some(servers) = self.decisions.doubted() else {
+            return;
+        };
+        let basis = self.decisions.current();
+        let now = self.environment.now();
+        let mut drafts = vec![(policy_loaded(now, &basis.policies), InForce::Policy)];
+        for server in &servers {
+            let offer = basis.approved.offers().find(|offer| offer.name() == server);
+            drafts.push((catalog_approved(now, server, offer), InForce::Catalog));
+        }
+        let mut epochs = basis.epochs;
+        for (draft, in_force) in drafts {
+            match self.ledger.append(draft, in_force).await {
+                Ok((_, now)) => epochs = now,
+                // Tried again; the ledger itself says what is wrong.
+                Err(_) => return,
+            }
+        }
+        tracing::info!(policies = %basis.policies.digest(), ?servers, "in force again");
+        self.decisions.replace(Basis { epochs, ..basis });
+    }
+
+    fn keep(
+        &self,
+        profiles: Option<&Profiles>,
+        policies: &PolicySet,
+        approved: &Approved,
+    ) -> Result<(), ReloadError> {
+        let known = self.profiles.current();
+        let in_use = profiles.unwrap_or(&known);
+        keep(&self.sources, in_use, policies, approved).map_err(ReloadError::Archive)
+    }
+
+    /// Called by whoever has the turn, and has kept what entries will name.
     async fn put_in_force(
         &self,
         policies: PolicySet,
@@ -152,12 +219,18 @@ impl Gateway {
     ) -> Result<InForceNow, ReloadError> {
         let known = self.profiles.current();
         let in_use = profiles.as_ref().unwrap_or(&known);
-        keep(&self.sources, in_use, &policies, &approved).map_err(ReloadError::Archive)?;
         let profile = in_use.default().id().to_string();
         let changing = self.decisions.change().await;
         let before = self.decisions.current();
         let now = self.environment.now();
-        let changed = changed(&before.approved, &approved);
+        let mut changed = changed(&before.approved, &approved);
+        // What an earlier change may have said of a server is said anew.
+        for server in self.decisions.doubted().unwrap_or_default() {
+            if changed.iter().all(|(known, _)| *known != server) {
+                let offer = approved.offers().find(|offer| offer.name() == server);
+                changed.push((server, offer));
+            }
+        }
         let unknown = in_use.iter().filter(|one| known.get(one.id()).is_none());
         let mut loaded = Vec::new();
         let mut drafts: Vec<(Draft, InForce)> = Vec::new();
@@ -169,12 +242,16 @@ impl Gateway {
         for (server, offer) in &changed {
             drafts.push((catalog_approved(now, server, *offer), InForce::Catalog));
         }
-        let servers = changed.into_iter().map(|(server, _)| server).collect();
+        let servers: Vec<String> = changed.into_iter().map(|(server, _)| server).collect();
         let mut epochs = before.epochs;
-        let unsure = Unsure(Some(&self.decisions));
-        for (mut draft, in_force) in drafts {
+        let mut unsure = Unsure(Some((&self.decisions, servers.clone())));
+        for (number, (mut draft, in_force)) in drafts.into_iter().enumerate() {
             draft.resolution.clone_from(&by);
-            (_, epochs) = self.ledger.append(draft, in_force).await?;
+            let appended = self.ledger.append(draft, in_force).await;
+            if number == 0 && appended.as_ref().is_err_and(was_not_written) {
+                unsure.settled();
+            }
+            (_, epochs) = appended?;
         }
         let now = InForceNow {
             policies: policies.digest(),
@@ -203,22 +280,31 @@ impl Gateway {
     }
 }
 
+/// Whether an entry that was refused so is certainly not in the log.
+const fn was_not_written(error: &LedgerError) -> bool {
+    matches!(
+        error,
+        LedgerError::RolledBack | LedgerError::Overloaded { .. } | LedgerError::EntryTooLong
+    )
+}
+
 /// A change that is being written. However it breaks off, what is in the log may
-/// differ from what would decide, so nothing is decided from there on; a reload
-/// that succeeds settles it.
-struct Unsure<'d>(Option<&'d Decisions>);
+/// differ from what would decide, so nothing of the log's is taken over from there
+/// on, until what decides is written. The servers are those whose approval changes.
+struct Unsure<'d>(Option<(&'d Decisions, Vec<String>)>);
 
 impl Unsure<'_> {
-    /// What was written decides.
-    fn settled(mut self) {
+    /// What was written decides, or nothing was.
+    fn settled(&mut self) {
         self.0 = None;
     }
 }
 
 impl Drop for Unsure<'_> {
     fn drop(&mut self) {
-        if let Some(decisions) = self.0 {
-            decisions.doubt();
+        if let Some((decisions, servers)) = self.0.take() {
+            tracing::warn!("it is not known what came into force: what decides is written again");
+            decisions.doubt(servers);
         }
     }
 }

@@ -4,7 +4,8 @@
 //! 2. The new key is written beside the old one, as `KEY.next`; the old key
 //!    signs the head.
 //! 3. The statement that the new key follows is appended; it is durable now.
-//! 4. `KEY.next` takes the place of the old key, which is gone then.
+//! 4. What `KEY.next` holds takes the place of the old key, which is gone then; its
+//!    owner and mode stay. Then `KEY.next` is removed.
 //!
 //! Whatever breaks this off leaves `KEY.next`, and a gateway does not start
 //! while it is there: the log may already have been promised to the new key.
@@ -16,7 +17,7 @@
 //! one afterwards.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use countersign_evidence::key::{MalformedKey, SigningKey, VerifyingKey};
@@ -27,6 +28,7 @@ use thiserror::Error;
 
 use crate::config::{KeyFrom, Store};
 use crate::environment::{Environment, NoRandomness};
+use crate::replace::{PRIVATE, Replacement};
 use crate::store::{self, StoreError};
 
 /// Why there is no new key, or no key at all.
@@ -222,6 +224,12 @@ fn in_files(
 ) -> Result<VerifyingKey, RotationError> {
     let (old, bounds) = (load(file)?, AnswerBounds::default());
     let path = next_path(file);
+    if path.exists() && load(&path)?.verifying_key() == old.verifying_key() {
+        // It is in place, and what is left is its copy.
+        store::open(store, environment, load(file)?, bounds)?.stop()?;
+        fs::remove_file(&path).map_err(RotationError::Place)?;
+        return Ok(old.verifying_key());
+    }
     // First of all, so that nothing is begun while a gateway runs.
     let ledger = match store::open(store, environment, load(file)?, bounds) {
         Ok(ledger) => ledger,
@@ -251,12 +259,15 @@ fn in_files(
     Ok(next)
 }
 
-/// Replaces the old key, durably.
+/// Replaces the old key, durably, by what its file holds: whoever could read the old
+/// one, and nobody else, can read the new one.
 fn put_in_place(next: &Path, file: &Path) -> Result<(), RotationError> {
-    fs::rename(next, file).map_err(RotationError::Place)?;
-    let folder = file.parent().filter(|f| !f.as_os_str().is_empty());
-    let folder = fs::File::open(folder.unwrap_or_else(|| Path::new(".")));
-    folder
-        .and_then(|folder| folder.sync_all())
-        .map_err(RotationError::Place)
+    let key = load(next)?;
+    let mut replacement = Replacement::of(file, PRIVATE).map_err(RotationError::Place)?;
+    let written = replacement
+        .write_all(key.to_secret_text().as_bytes())
+        .and_then(|()| replacement.write_all(b"\n"))
+        .and_then(|()| replacement.finish());
+    written.map_err(RotationError::Place)?;
+    fs::remove_file(next).map_err(RotationError::Place)
 }

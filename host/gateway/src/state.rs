@@ -1,25 +1,21 @@
 //! What one running gateway holds; made by `start`, shared by every request.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use countersign_canon::Digest;
-use countersign_catalog::Offer;
-use countersign_engine::{Profile, Profiles};
 use countersign_evidence::{Agent, Draft, Kind, ServerName, Time};
-use countersign_identity::Aliases;
-use countersign_ledger::{Epochs, InForce, Ledger};
+use countersign_ledger::{InForce, Ledger};
 use countersign_mcp::ErrorCode;
 use countersign_mcp::methods::Passed;
-use countersign_policy::{Class, PolicySet};
+use countersign_policy::Class;
 
 use crate::answers::Answers;
 use crate::archive::Archive;
 use crate::bodies::Bodies;
-use crate::catalog::approved::Approved;
 use crate::catalog::{Catalog, Listing, Looked, Need};
-use crate::config::{self, Enforcement, OnDisconnect, Required};
+use crate::config::{self, OnDisconnect, Required};
+use crate::decisions::{Decisions, in_force};
 use crate::delivery::Cancel;
 use crate::environment::Environment;
 use crate::front::tasks::Observed;
@@ -27,14 +23,13 @@ use crate::identity::Identities;
 use crate::issued::Issued;
 use crate::limits::Limits;
 use crate::profiles::InUse;
+use crate::readiness::{Hindrance, of_ledger};
 use crate::session::Sessions;
 use crate::shutdown::Running;
 use crate::suppressed::Suppressed;
 use crate::telemetry::Telemetry;
 use crate::upstream::{Condition, Unready, Upstream};
 
-/// How long the ledger may take to say that it is there.
-const READY: std::time::Duration = std::time::Duration::from_secs(1);
 /// Differences that one discovery writes one by one; all are in its own entry's
 /// digest.
 const MOST_DRIFTS: usize = 64;
@@ -123,141 +118,6 @@ pub(crate) struct Sources {
     pub(crate) archive: Archive,
 }
 
-/// What decisions rest on: the policies, what is approved, and the epochs under
-/// which they, and the catalogs, came into force. Read together, changed
-/// together.
-#[derive(Debug)]
-pub(crate) struct Decisions {
-    basis: RwLock<Basis>,
-    /// Held from before anything is read that is to come into force until it
-    /// has, or has not.
-    turn: tokio::sync::Mutex<()>,
-    /// Held alone while something comes into force: from before its entry is
-    /// written until it decides.
-    changing: tokio::sync::RwLock<()>,
-    /// Set where it is not known what came into force: then no epoch is taken
-    /// over, so that nothing is admitted under one that may not be this basis's.
-    unsure: AtomicBool,
-}
-
-/// One reading of [`Decisions`].
-#[derive(Clone, Debug)]
-pub(crate) struct Basis {
-    pub(crate) policies: Arc<PolicySet>,
-    pub(crate) approved: Arc<Approved>,
-    pub(crate) enforcement: Enforcement,
-    pub(crate) epochs: Epochs,
-}
-
-impl Decisions {
-    pub(crate) fn new(basis: Basis) -> Self {
-        Self {
-            basis: RwLock::new(basis),
-            turn: tokio::sync::Mutex::default(),
-            changing: tokio::sync::RwLock::default(),
-            unsure: AtomicBool::new(false),
-        }
-    }
-
-    pub(crate) fn current(&self) -> Basis {
-        self.basis
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
-    }
-
-    /// Takes over the epochs that the ledger says are in force. While something
-    /// comes into force this waits until it has: an epoch that is newer than
-    /// what decides would let the old policies decide in the new one's name.
-    pub(crate) async fn adopt(&self, epochs: Epochs) {
-        let _settled = self.changing.read().await;
-        if self.unsure.load(Ordering::SeqCst) {
-            return;
-        }
-        let mut basis = self.basis.write().unwrap_or_else(PoisonError::into_inner);
-        basis.epochs.policy = basis.epochs.policy.max(epochs.policy);
-        basis.epochs.catalog = basis.epochs.catalog.max(epochs.catalog);
-    }
-
-    /// Keeps everybody else from reading what is to come into force, until what
-    /// is given back is dropped: what was read earlier never replaces what was
-    /// read later.
-    pub(crate) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
-        self.turn.lock().await
-    }
-
-    /// Keeps everybody from taking over epochs, until what is given back is
-    /// dropped.
-    pub(crate) async fn change(&self) -> tokio::sync::RwLockWriteGuard<'_, ()> {
-        self.changing.write().await
-    }
-
-    /// Notes that an entry may or may not have been written.
-    pub(crate) fn doubt(&self) {
-        self.unsure.store(true, Ordering::SeqCst);
-    }
-
-    /// Puts something else in force; called between [`Decisions::change`] and
-    /// its end.
-    pub(crate) fn replace(&self, basis: Basis) {
-        *self.basis.write().unwrap_or_else(PoisonError::into_inner) = basis;
-        self.unsure.store(false, Ordering::SeqCst);
-    }
-}
-
-/// The entries that say what a gateway decides by, from its start on.
-pub(crate) fn in_force(
-    environment: &Environment,
-    profiles: &Profiles,
-    policies: &PolicySet,
-    approved: &Approved,
-    aliases: &Aliases,
-) -> Vec<(Draft, InForce)> {
-    let now = environment.now();
-    let mut entries = vec![(Draft::new(Kind::Start, now), InForce::Unchanged)];
-    for profile in profiles.iter() {
-        entries.push((profile_loaded(now, profile), InForce::Unchanged));
-    }
-    for (agent, before) in aliases.iter() {
-        let mut alias = Draft::new(Kind::Alias, now);
-        alias.agent = Some(agent.clone());
-        alias.agent_before = Some(before.clone());
-        entries.push((alias, InForce::Unchanged));
-    }
-    entries.push((policy_loaded(now, policies), InForce::Policy));
-    for offer in approved.offers() {
-        let entry = catalog_approved(now, offer.name(), Some(offer));
-        entries.push((entry, InForce::Catalog));
-    }
-    entries
-}
-
-/// Calls may be admitted under this profile from here on.
-pub(crate) fn profile_loaded(now: Time, profile: &Profile) -> Draft {
-    let mut loaded = Draft::new(Kind::ProfileLoaded, now);
-    loaded.profile = Some(profile.id().to_string());
-    loaded.world = Some(profile.world().to_owned());
-    loaded.component = Some(profile.component_digest());
-    loaded
-}
-
-/// These policies decide from here on.
-pub(crate) fn policy_loaded(now: Time, policies: &PolicySet) -> Draft {
-    let mut loaded = Draft::new(Kind::PolicyLoaded, now);
-    loaded.policy_digest = Some(policies.digest());
-    loaded.evaluator = Some(PolicySet::evaluator().to_owned());
-    loaded
-}
-
-/// This is approved of that server from here on; without an offer nothing is.
-pub(crate) fn catalog_approved(now: Time, server: &str, offer: Option<&Offer>) -> Draft {
-    let mut approved = Draft::new(Kind::CatalogApproved, now);
-    approved.server = ServerName::new(server).ok();
-    approved.server_digest = offer.map(Offer::server);
-    approved.catalog.approved = offer.map(Offer::checkpoint);
-    approved
-}
-
 impl Gateway {
     /// The entries that say what this gateway decides by.
     pub(crate) fn in_force(&self) -> Vec<(Draft, InForce)> {
@@ -272,18 +132,24 @@ impl Gateway {
         )
     }
 
-    /// Whether calls are admitted; nothing is told of why not. The ledger is
-    /// asked, since a database can be away, and its writer has a connection of its
-    /// own.
+    /// Whether calls are admitted; nothing is told of why not.
     pub(crate) async fn is_ready(&self) -> bool {
-        if self.running.is_draining() || !self.ledger.admits() {
-            return false;
+        self.hindrance().await.is_none()
+    }
+
+    /// Why no call is admitted; none where calls are.
+    pub(crate) async fn hindrance(&self) -> Option<Hindrance> {
+        if self.running.is_draining() {
+            return Some(Hindrance::Draining);
         }
-        let Ok(nobody) = self.environment.call_id() else {
-            return false;
-        };
-        let asked = tokio::time::timeout(READY, self.ledger.lookup_call(&nobody)).await;
-        matches!(asked, Ok(Ok(_))) && self.ledger.admits()
+        if let Some(hindrance) = of_ledger(&self.ledger, &self.environment).await {
+            return Some(hindrance);
+        }
+        if self.decisions.is_unsure() {
+            return Some(Hindrance::Unsure);
+        }
+        let now = self.environment.monotonic();
+        self.identities.closed(now).then_some(Hindrance::Tokens)
     }
 
     /// The servers by name, each with the condition of its breaker.
@@ -341,6 +207,17 @@ impl Gateway {
             server.upstream.tell_of_tools();
         }
         Ok(listing)
+    }
+
+    /// Asks a server for its tools again, where it is in use.
+    pub(crate) async fn renew(&self, server: &Server) {
+        if let Some(agent) = server.catalog.asked() {
+            server.upstream.tools_have_changed();
+            // A server that is away is found out by whoever calls it.
+            let _ = self
+                .tools(server, &agent, Need::Poll, &Cancel::default())
+                .await;
+        }
     }
 
     /// Writes what was discovered, and what differs in it from what was

@@ -1,12 +1,13 @@
 //! `countersign agent`: who may call, in the token file.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use countersign_gateway::environment::Environment;
 use countersign_gateway::identity::{Token, TokenFile};
+use countersign_gateway::replace;
 
 use crate::failure::{Failure, Status};
 use crate::text::print;
@@ -68,6 +69,7 @@ impl Agent {
 impl Add {
     fn run(&self) -> Result<Status, Failure> {
         let environment = Environment::system();
+        let _alone = lock(&self.tokens)?;
         let mut file = match read(&self.tokens) {
             Err(error) if !self.tokens.exists() => {
                 drop(error);
@@ -97,6 +99,7 @@ impl List {
 
 impl Revoke {
     fn run(&self) -> Result<Status, Failure> {
+        let _alone = lock(&self.tokens)?;
         let mut file = read(&self.tokens)?;
         if file.revoke(&self.subject) == 0 {
             return Ok(Status::DOES_NOT_HOLD);
@@ -111,21 +114,15 @@ fn read(path: &Path) -> Result<TokenFile, Failure> {
     TokenFile::parse(&text).map_err(|error| usage(&error))
 }
 
-/// Writes beside and renames, so that a gateway never reads half a file.
+/// A gateway never reads half of it, and can read it as before.
 fn write(path: &Path, file: &TokenFile) -> Result<(), Failure> {
-    use std::os::unix::fs::OpenOptionsExt as _;
+    let replaced = replace::replace(path, replace::PRIVATE, file.to_text().as_bytes());
+    replaced.map_err(|error| at(path, &error))
+}
 
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".new");
-    let beside = PathBuf::from(beside);
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true).mode(0o600);
-    let written = options.open(&beside).and_then(|mut out| {
-        out.write_all(file.to_text().as_bytes())?;
-        out.sync_all()?;
-        fs::rename(&beside, path)
-    });
-    written.map_err(|error| at(path, &error))
+/// Keeps others who change the file waiting: what they write rests on what they read.
+fn lock(path: &Path) -> Result<fs::File, Failure> {
+    replace::lock(path).map_err(|error| at(path, &error))
 }
 
 fn at(path: &Path, error: &io::Error) -> Failure {

@@ -6,6 +6,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use countersign_canon::Digest;
 use countersign_catalog::{Lock, Offer, drift};
 use countersign_gateway::catalog::office::{self, CatalogError};
 use countersign_gateway::config::Config;
@@ -41,6 +42,8 @@ pub(crate) struct Show {
 }
 
 /// Show how what servers offer differs from what is approved
+///
+/// The checkpoint of each offer that differs is what `approve --expect` takes.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Exit status:
@@ -63,10 +66,15 @@ pub(crate) struct Diff {
 Exit status:
   0  approved
   1  approved, and tools were left out that cannot be
-  2  nothing was approved")]
+  2  nothing was approved: wrong usage, an offer that is not the expected one, or
+     a gateway that refused it")]
 pub(crate) struct Approve {
     #[command(flatten)]
     which: Which,
+    /// Approve only an offer with this checkpoint, which `catalog diff` shows; one
+    /// for each server
+    #[arg(long, value_name = "CHECKPOINT")]
+    expect: Vec<Digest>,
     /// Leave this tool out; may be given several times
     #[arg(long, value_name = "TOOL")]
     without: Vec<String>,
@@ -148,7 +156,11 @@ impl Diff {
         let (config, lock) = self.which.lock()?;
         let mut shown = String::new();
         for offer in self.which.offers(&config)? {
-            shown.push_str(&differences(&lock, &offer));
+            let differs = differences(&lock, &offer);
+            if !differs.is_empty() {
+                shown.push_str(&differs);
+                let _ = writeln!(shown, "{}: offers {}", offer.name(), offer.checkpoint());
+            }
         }
         text::print(&shown)?;
         Ok(if shown.is_empty() {
@@ -165,7 +177,9 @@ impl Approve {
         let mut approved = Vec::new();
         let mut shown = String::new();
         let mut status = Status::OK;
-        for offer in self.which.offers(&config)? {
+        let offers = self.which.offers(&config)?;
+        self.is_meant(&offers)?;
+        for offer in offers {
             let (offer, left_out) = office::approvable(&offer, &self.without);
             for left_out in left_out {
                 status = Status::DOES_NOT_HOLD;
@@ -190,6 +204,44 @@ impl Approve {
         office::approve(&config, approved, &self.reason).map_err(|error| failed(&error))?;
         text::print(&shown)?;
         Ok(status)
+    }
+}
+
+impl Approve {
+    /// What is approved is what was reviewed, without tools that are there.
+    fn is_meant(&self, offers: &[Offer]) -> Result<(), Failure> {
+        let unusable =
+            |text: String, help: &str| Err(Failure::new(Status::USAGE, text).with_help(help));
+        if !self.expect.is_empty() {
+            for offer in offers {
+                let (name, checkpoint) = (offer.name(), offer.checkpoint());
+                if !self.expect.contains(&checkpoint) {
+                    return unusable(
+                        format!("`{name}` offers {checkpoint}, which is not expected"),
+                        "review it again with `countersign catalog diff`",
+                    );
+                }
+            }
+            let offered =
+                |expected: &&Digest| offers.iter().any(|of| of.checkpoint() == **expected);
+            if let Some(expected) = self.expect.iter().find(|expected| !offered(expected)) {
+                return unusable(
+                    format!("no server offers {expected}"),
+                    "review it again with `countersign catalog diff`",
+                );
+            }
+        }
+        let has = |name: &&String| {
+            let mut tools = offers.iter().flat_map(Offer::tools);
+            tools.any(|tool| tool.name() == name.as_str())
+        };
+        match self.without.iter().find(|name| !has(name)) {
+            Some(name) => unusable(
+                format!("`--without {}`: no server offers that tool", visible(name)),
+                "`countersign catalog diff` shows how tools are named",
+            ),
+            None => Ok(()),
+        }
     }
 }
 

@@ -28,9 +28,9 @@ pub(crate) enum Ledger {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Exit status:
-  0  it admits
-  1  it is behind its anchor, and nothing is admitted
-  2  wrong usage, or nobody answers")]
+  0  calls are admitted, as far as `/readyz` says so too
+  1  nothing is admitted
+  2  wrong usage, nobody answers, or the ledger cannot be asked now")]
 pub(crate) struct Standing {
     #[command(flatten)]
     place: Where,
@@ -50,7 +50,7 @@ pub(crate) struct Standing {
 Exit status:
   0  the file is there, whole and durable
   1  there is no backup
-  2  wrong usage, or nobody answers")]
+  2  wrong usage, nobody answers, or the ledger cannot be asked now")]
 pub(crate) struct Backup {
     #[command(flatten)]
     place: Where,
@@ -95,7 +95,7 @@ pub(crate) enum Rollback {
 Exit status:
   0  it admits again, and the entry stands in the log
   1  it was refused: the ledger is not behind its anchor
-  2  wrong usage, or nobody answers")]
+  2  wrong usage, nobody answers, or the ledger cannot be asked now")]
 pub(crate) struct Accept {
     #[command(flatten)]
     place: Where,
@@ -120,11 +120,7 @@ impl Standing {
         if self.json {
             print(&format!("{}\n", serde_json::json!(status)))?;
         } else {
-            let admits = if status.rolled_back {
-                "nothing: it is behind its anchor"
-            } else {
-                "calls"
-            };
+            let admits = status.hindrance.as_deref().map_or("calls", because);
             print(&format!(
                 "log      {}\nentries  {}\nlast     {}\nadmits   {admits}\n",
                 status.log_id,
@@ -132,11 +128,24 @@ impl Standing {
                 status.last.as_deref().unwrap_or("-"),
             ))?;
         }
-        Ok(if status.rolled_back {
+        Ok(if status.hindrance.is_some() {
             Status::DOES_NOT_HOLD
         } else {
             Status::OK
         })
+    }
+}
+
+/// Why nothing is admitted, in words.
+fn because(hindrance: &str) -> &'static str {
+    match hindrance {
+        "rolled-back" => "nothing: it is behind its anchor",
+        "away" => "nothing: the database, or the anchor, is away",
+        "failed" => "nothing: it failed, and the gateway ends",
+        "draining" => "nothing: the gateway is being stopped",
+        "unsure" => "nothing: what came into force is being settled",
+        "tokens" => "nothing: the token file cannot be read",
+        _ => "nothing",
     }
 }
 

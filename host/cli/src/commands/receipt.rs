@@ -14,7 +14,7 @@ use countersign_ledger::Selection;
 
 use super::audit;
 use crate::failure::{Failure, Status};
-use crate::files;
+use crate::files::{self, PRIVATE};
 use crate::text::visible;
 
 /// Read receipts, and turn them into proofs that stand alone
@@ -140,7 +140,7 @@ impl Prove {
             Bundle::open(BufReader::new(file)).map_err(|error| files::unusable(&error))?;
         let proof = prove(&mut bundle, &which)
             .map_err(|error| Failure::new(Status::DOES_NOT_HOLD, error.to_string()))?;
-        files::write(&self.output, |out| {
+        files::write(&self.output, PRIVATE, |out| {
             out.write_all(proof.to_text().as_bytes())
                 .map_err(|error| Failure::output(&error))
         })?;

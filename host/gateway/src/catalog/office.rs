@@ -17,6 +17,7 @@ use super::discover::discover;
 use crate::config::{Config, Server};
 use crate::environment::Environment;
 use crate::operator::{Office, OperatorError, api, ask_running};
+use crate::replace::{PUBLIC, lock as alone, replace};
 use crate::upstream::Upstream;
 
 /// Why nothing was shown, or approved.
@@ -205,6 +206,10 @@ pub fn approve(config: &Config, offers: Vec<Offer>, reason: &str) -> Result<(), 
         let _: api::Reloaded = ask_running(&config.store, "/v1/catalog/approve", &question)?;
         return Ok(());
     }
+    let _alone = alone(path).map_err(|source| CatalogError::Write {
+        path: path.to_owned(),
+        source,
+    })?;
     let mut lock = read_lock(path)?;
     for offer in offers {
         lock.approve(offer);
@@ -212,16 +217,42 @@ pub fn approve(config: &Config, offers: Vec<Offer>, reason: &str) -> Result<(), 
     write_lock(path, &lock)
 }
 
-/// Writes beside and renames, so that a crash leaves one lock or the other.
+/// Writes a lock whole or not at all.
 pub(crate) fn write_lock(path: &Path, lock: &Lock) -> Result<(), CatalogError> {
-    let failed = |source| CatalogError::Write {
+    write_bytes(path, &lock.write())
+}
+
+fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), CatalogError> {
+    replace(path, PUBLIC, bytes).map_err(|source| CatalogError::Write {
         path: path.to_owned(),
         source,
-    };
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".new");
-    let mut file = std::fs::File::create(&beside).map_err(failed)?;
-    std::io::Write::write_all(&mut file, &lock.write()).map_err(failed)?;
-    file.sync_all().map_err(failed)?;
-    std::fs::rename(&beside, path).map_err(failed)
+    })
+}
+
+/// What a lock's file held before it was written: none where there was none.
+pub(crate) struct KeptLock(Option<Vec<u8>>);
+
+impl KeptLock {
+    pub(crate) fn read(path: &Path) -> Result<Self, CatalogError> {
+        match std::fs::read(path) {
+            Ok(bytes) => Ok(Self(Some(bytes))),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self(None)),
+            Err(source) => Err(ApprovedError::Unreadable {
+                path: path.to_owned(),
+                source,
+            }
+            .into()),
+        }
+    }
+
+    /// Puts it back.
+    pub(crate) fn restore(&self, path: &Path) -> Result<(), CatalogError> {
+        match &self.0 {
+            Some(bytes) => write_bytes(path, bytes),
+            None => std::fs::remove_file(path).map_err(|source| CatalogError::Write {
+                path: path.to_owned(),
+                source,
+            }),
+        }
+    }
 }

@@ -8,6 +8,7 @@ use crate::identity::Resource;
 use countersign_canon::ProfileId;
 use countersign_evidence::key::VerifyingKey;
 use http::Uri;
+use http::uri::Authority;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 
@@ -36,6 +37,8 @@ pub(super) fn config(file: file::File, folder: &Path) -> Checked<Config> {
     // Where tokens name workloads a certificate is something that may be shown.
     let client_required = identity.tokens.is_none() && identity.issuers.is_empty();
     let outside = identity.resource.as_ref().and_then(Resource::host);
+    file.hosts.iter().try_for_each(|given| host(given))?;
+    file.origins.iter().try_for_each(|given| origin(given))?;
     Ok(Config {
         file: None,
         answers: answers(&file.executions, &file.limits, &store, folder),
@@ -73,6 +76,49 @@ pub(super) fn config(file: file::File, folder: &Path) -> Checked<Config> {
     })
 }
 
+/// A value of `Host` without its port: another is never met.
+fn host(given: &str) -> Checked<()> {
+    let authority = given.parse::<Authority>().ok();
+    if authority.is_some_and(|authority| authority.host() == given) {
+        return Ok(());
+    }
+    let bare = given.split_once("://").map_or(given, |(_, rest)| rest);
+    let bare = bare.split('/').next().unwrap_or_default();
+    let meant = bare.parse::<Authority>().ok();
+    let fault = ConfigError::new(format!("`hosts`: `{given}` is no host alone"));
+    Err(match meant {
+        Some(meant) => fault.help(format!("write `{}`, without scheme and port", meant.host())),
+        None => fault.help("write it like `gateway.example.com`"),
+    })
+}
+
+/// A value of `Origin`: another is never met.
+fn origin(given: &str) -> Checked<()> {
+    let url = given.parse::<Uri>().ok();
+    let written = url.and_then(|url| {
+        let (scheme, authority) = (url.scheme_str()?, url.authority()?);
+        Some(format!("{scheme}://{authority}").to_ascii_lowercase())
+    });
+    match written {
+        Some(written) if written == given && !given.contains('@') => Ok(()),
+        Some(written) => Err(
+            ConfigError::new(format!("`origins`: `{given}` is no origin"))
+                .help(format!("write `{written}`, as browsers do")),
+        ),
+        None if given == "null" => Ok(()),
+        None => Err(
+            ConfigError::new(format!("`origins`: `{given}` is no origin"))
+                .help("write it like `https://app.example.com`"),
+        ),
+    }
+}
+
+/// Whether a URL holds a name or a password, which logs would tell.
+pub(super) fn credentials(url: &Uri) -> bool {
+    url.authority()
+        .is_some_and(|authority| authority.as_str().contains('@'))
+}
+
 fn telemetry(given: file::Telemetry, folder: &Path) -> Checked<Telemetry> {
     let listen = given.listen.map(|text| {
         text.parse().map_err(|_| {
@@ -81,11 +127,27 @@ fn telemetry(given: file::Telemetry, folder: &Path) -> Checked<Telemetry> {
         })
     });
     let traces = match given.traces_url {
-        None => None,
+        None => {
+            let of_url = [
+                ("traces_ca_file", given.traces_ca_file.is_some()),
+                ("service", given.service.is_some()),
+            ];
+            if let Some((key, _)) = of_url.iter().find(|(_, given)| *given) {
+                return Err(ConfigError::new(format!(
+                    "`telemetry.{key}` means nothing without `telemetry.traces_url`"
+                ))
+                .help("name the collector, or leave it out"));
+            }
+            None
+        }
         Some(text) => {
             let url = text.parse::<Uri>().ok().filter(|url| {
                 matches!(url.scheme_str(), Some("http" | "https")) && url.host().is_some()
             });
+            if url.as_ref().is_some_and(credentials) {
+                return Err(ConfigError::new("`telemetry.traces_url` holds credentials")
+                    .help("leave them out: whatever is in a URL is told in logs"));
+            }
             let fault = "`telemetry.traces_url` is no http or https URL with a host";
             let roots = given.traces_ca_file.map(|path| folder.join(path));
             let roots = roots.map(|path| certificates(&path, "telemetry.traces_ca_file"));
@@ -225,6 +287,12 @@ fn limits(given: &file::Limits) -> Checked<Limits> {
         value => Ok(value.unwrap_or(default)),
     };
     let ms = |value: Option<u64>, default| Duration::from_millis(value.unwrap_or(default));
+    let some = |name: &str, value: Option<u64>, default| match value {
+        Some(0) => Err(ConfigError::new(format!(
+            "`limits.{name}` is 0, so nothing would be in time"
+        ))),
+        value => Ok(ms(value, default)),
+    };
     let connections = at_least_one("connections", given.connections, 4_096)?;
     Ok(Limits {
         calls: at_least_one("calls", given.calls, 1_024)?,
@@ -240,10 +308,10 @@ fn limits(given: &file::Limits) -> Checked<Limits> {
             given.connections_per_peer,
             connections.div_ceil(4),
         )?,
-        task_timeout: ms(given.task_timeout_ms, 86_400_000),
-        head_timeout: ms(given.head_timeout_ms, 15_000),
-        body_timeout: ms(given.body_timeout_ms, 30_000),
-        write_timeout: ms(given.write_timeout_ms, 30_000),
+        task_timeout: some("task_timeout_ms", given.task_timeout_ms, 86_400_000)?,
+        head_timeout: some("head_timeout_ms", given.head_timeout_ms, 15_000)?,
+        body_timeout: some("body_timeout_ms", given.body_timeout_ms, 30_000)?,
+        write_timeout: some("write_timeout_ms", given.write_timeout_ms, 30_000)?,
         drain: ms(given.drain_ms, 30_000),
     })
 }
@@ -272,5 +340,7 @@ pub(super) fn certificates(path: &Path, key: &str) -> Checked<Vec<CertificateDer
     }
 }
 
+#[cfg(test)]
+mod effects;
 #[cfg(test)]
 mod tests;

@@ -85,6 +85,9 @@ pub(super) enum Mode {
     Mtls,
 }
 
+/// How agents authenticate, as policies and evidence have it.
+pub(super) const METHODS: [&str; 4] = ["token", "jwt", "mtls", "open"];
+
 impl Mode {
     pub(super) const fn as_str(self) -> &'static str {
         match self {
@@ -93,6 +96,16 @@ impl Mode {
             Self::Jwt => "jwt",
             Self::Mtls => "mtls",
         }
+    }
+
+    /// The mode in which workloads authenticate by this method.
+    pub(super) fn of_method(method: &str) -> Option<Self> {
+        let modes = [Self::Tokens, Self::Jwt, Self::Mtls, Self::Open];
+        METHODS
+            .into_iter()
+            .zip(modes)
+            .find(|(name, _)| *name == method)
+            .map(|(_, mode)| mode)
     }
 
     /// What the mode does not work without.
@@ -153,6 +166,13 @@ pub(super) struct Proofs {
     /// Whether each proof has a nonce of the gateway's.
     #[serde(default)]
     pub(super) nonces: bool,
+}
+
+impl Proofs {
+    /// Whether any of it is given.
+    pub(super) fn says_anything(&self) -> bool {
+        !self.algorithms.is_empty() || self.age_s.is_some() || self.skew_s.is_some() || self.nonces
+    }
 }
 
 #[derive(Deserialize, JsonSchema)]

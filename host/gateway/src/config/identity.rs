@@ -6,11 +6,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use countersign_evidence::Agent;
-use countersign_identity::{Algorithm, Aliases, Authority, ProofRules};
+use countersign_identity::{Algorithm, Aliases, Authority, ProofRules, TrustDomain};
 use http::Uri;
 
-use super::check::{Checked, certificates};
-use super::file::{self, Mode};
+use super::check::{Checked, certificates, credentials};
+use super::file::{self, METHODS, Mode};
+use super::suggest::nearest;
 use super::{ConfigError, Identity, Issuer, Keys, Proofs};
 use crate::identity::Resource;
 
@@ -20,6 +21,9 @@ const SKEW_S: u64 = 30;
 const MOST_SKEW_S: u64 = 300;
 const PROOF_AGE_S: u64 = 60;
 const MOST_PROOF_AGE_S: u64 = 600;
+const REFRESH_S: u64 = 300;
+/// An issuer is not asked more often.
+const SHORTEST_REFRESH_S: u64 = 10;
 
 /// What of the rest of the configuration matters here.
 pub(super) struct Around<'c> {
@@ -60,6 +64,23 @@ pub(super) fn identity(given: file::Identity, around: &Around<'_>) -> Checked<Id
     belongs("issuer", !given.issuers.is_empty(), Mode::Jwt)?;
     belongs("resource", given.resource.is_some(), Mode::Jwt)?;
     belongs("trust_domain", given.trust_domain.is_some(), Mode::Mtls)?;
+    let effects = [
+        ("bound_only", given.bound_only),
+        ("scopes", !given.scopes.is_empty()),
+        ("proofs", given.proofs.says_anything()),
+    ];
+    if let Some((name, _)) = effects.iter().find(|(_, given)| *given && !has(Mode::Jwt)) {
+        return Err(ConfigError::new(format!(
+            "`identity.{name}` means nothing without mode `jwt`"
+        ))
+        .help("leave it out: it is about tokens that an issuer signs"));
+    }
+    if given.bound_only && has(Mode::Tokens) {
+        return Err(ConfigError::new(
+            "`identity.bound_only` and mode `tokens` contradict each other",
+        )
+        .help("leave one of them out: the tokens of a file are bound to nobody"));
+    }
     if has(Mode::Mtls) && !around.certificates {
         return Err(ConfigError::new("mode `mtls` needs `tls.client_ca`")
             .help("name the file with the authorities of your workloads' certificates"));
@@ -97,13 +118,19 @@ pub(super) fn identity(given: file::Identity, around: &Around<'_>) -> Checked<Id
             scopes,
         }),
     };
+    let known = Known {
+        modes: &modes,
+        issuers: &names,
+        domain: trust_domain.as_ref(),
+    };
+    let aliases = aliases(given.aliases, &known)?;
     Ok(Identity {
         open,
         tokens: given.tokens.map(|path| around.folder.join(path)),
         issuers,
         proofs,
         trust_domain,
-        aliases: aliases(given.aliases)?,
+        aliases,
         resource,
     })
 }
@@ -197,8 +224,14 @@ fn issuer(
     }
     let keys = match (given.jwks_file, given.jwks_url) {
         (Some(path), None) => {
-            if given.ca_file.is_some() {
-                return Err(fault("`ca_file` belongs to a `jwks_url`"));
+            let of_url = [
+                ("ca_file", given.ca_file.is_some()),
+                ("refresh_s", given.refresh_s.is_some()),
+                ("keep_s", given.keep_s.is_some()),
+            ];
+            if let Some((key, _)) = of_url.iter().find(|(_, given)| *given) {
+                return Err(fault(&format!("`{key}` belongs to a `jwks_url`"))
+                    .help("leave it out: a file is read again when it changes"));
             }
             Keys::File(folder.join(path))
         }
@@ -207,6 +240,16 @@ fn issuer(
             if !secure(&url) {
                 return Err(fault("`jwks_url` is no `https` URL"));
             }
+            if credentials(&url) {
+                return Err(fault("`jwks_url` holds credentials")
+                    .help("leave them out: the keys of an issuer are public"));
+            }
+            let refresh_s = given.refresh_s.unwrap_or(REFRESH_S);
+            if refresh_s < SHORTEST_REFRESH_S {
+                return Err(fault(&format!(
+                    "`refresh_s` is less than {SHORTEST_REFRESH_S}"
+                )));
+            }
             let roots = given.ca_file.map(|path| folder.join(path));
             let roots = roots
                 .map(|path| certificates(&path, "ca_file"))
@@ -214,7 +257,7 @@ fn issuer(
             Keys::Url {
                 url,
                 roots,
-                refresh: Duration::from_secs(given.refresh_s.unwrap_or(300).max(10)),
+                refresh: Duration::from_secs(refresh_s),
                 keep: Duration::from_secs(given.keep_s.unwrap_or(86_400)),
             }
         }
@@ -241,15 +284,75 @@ fn issuer(
     })
 }
 
-fn aliases(given: Vec<file::Alias>) -> Checked<Aliases> {
-    let pairs = given.into_iter().map(|alias| {
+/// Who can authenticate.
+struct Known<'c> {
+    modes: &'c BTreeSet<Mode>,
+    issuers: &'c BTreeSet<String>,
+    domain: Option<&'c TrustDomain>,
+}
+
+impl Known<'_> {
+    /// Whether a workload of that method and issuer can authenticate here. One whose
+    /// executions those are may have done so before, and is held to its form alone.
+    fn admits(&self, given: &file::Workload, authenticates: bool) -> Checked<()> {
+        let (method, issuer) = (given.method.as_str(), given.issuer.as_str());
+        let fault = |what: String| Err(ConfigError::new(format!("`identity.alias`: {what}")));
+        let Some(mode) = Mode::of_method(method) else {
+            let meant = match method {
+                "tokens" => Some("token"),
+                other => nearest(other, METHODS.into_iter()),
+            };
+            let help = match meant {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => format!("one of {}", METHODS.join(", ")),
+            };
+            return fault(format!("nobody authenticates by `{method}`"))
+                .map_err(|error| error.help(help));
+        };
+        if issuer.is_empty() == matches!(mode, Mode::Jwt | Mode::Mtls) {
+            return fault(format!(
+                "`{method}` and `issuer = \"{issuer}\"` do not go together"
+            ))
+            .map_err(|error| {
+                error.help("`jwt` has an issuer, `mtls` a trust domain, `token` and `open` none")
+            });
+        }
+        if !authenticates {
+            return Ok(());
+        }
+        if !self.modes.contains(&mode) {
+            return fault(format!(
+                "nobody authenticates by `{method}` without mode `{}`",
+                mode.as_str()
+            ));
+        }
+        let configured = match mode {
+            Mode::Jwt => self.issuers.contains(issuer),
+            Mode::Mtls => self.domain.is_some_and(|domain| domain.as_str() == issuer),
+            Mode::Open | Mode::Tokens => true,
+        };
+        if !configured {
+            let names = self.issuers.iter().map(String::as_str);
+            let meant = nearest(issuer, names).map(|name| format!("did you mean `{name}`?"));
+            let help = meant.unwrap_or_else(|| "write it as it is configured".to_owned());
+            return fault(format!("no issuer is named `{issuer}`"))
+                .map_err(|error| error.help(help));
+        }
+        Ok(())
+    }
+}
+
+fn aliases(given: Vec<file::Alias>, known: &Known<'_>) -> Checked<Aliases> {
+    let mut pairs = Vec::with_capacity(given.len());
+    for alias in given {
+        known.admits(&alias.from, true)?;
+        known.admits(&alias.to, false)?;
         let [now, before] = [alias.from, alias.to].map(|workload| Agent {
             method: workload.method,
             issuer: workload.issuer,
             subject: workload.subject,
         });
-        (now, before)
-    });
-    Aliases::new(pairs.collect())
-        .map_err(|error| ConfigError::new(format!("`identity.alias`: {error}")))
+        pairs.push((now, before));
+    }
+    Aliases::new(pairs).map_err(|error| ConfigError::new(format!("`identity.alias`: {error}")))
 }

@@ -103,6 +103,7 @@ pub(crate) async fn serve(
     let places = Arc::new(Semaphore::new(bounds.connections));
     let peers = Arc::new(Peers::default());
     let mut stop = draining.clone();
+    let mut refused = 0_u64;
     loop {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else {
             return;
@@ -112,7 +113,11 @@ pub(crate) async fn serve(
             accepted = listener.accept() => match accepted {
                 Ok((stream, address)) => (stream, address.ip()),
                 Err(error) => {
-                    tracing::warn!("a connection could not be accepted: {error}");
+                    refused = refused.saturating_add(1);
+                    // It may go on for long, twenty times a second.
+                    if refused.is_power_of_two() {
+                        tracing::warn!(refused, "a connection could not be accepted: {error}");
+                    }
                     tokio::time::sleep(PAUSE).await;
                     continue;
                 }

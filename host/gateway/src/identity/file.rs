@@ -2,13 +2,17 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use countersign_canon::Digest;
 use countersign_evidence::Agent;
 use thiserror::Error;
 
 use super::tokens::{MalformedTokens, TokenFile, hash};
+
+/// How long grants stay as they were while their file cannot be read: long enough
+/// for whoever edits it, and no longer, since a revocation may be what it says.
+const UNREAD_FOR: Duration = Duration::from_secs(10);
 
 /// The token file as it was read last.
 #[derive(Clone, Debug)]
@@ -21,6 +25,19 @@ pub struct Tokens {
 struct Read {
     file: TokenFile,
     changed: Option<(SystemTime, u64)>,
+    /// Since when it cannot be read, and why; none where it can.
+    unread: Option<(Duration, String)>,
+}
+
+/// What looking at the file again gave, where something is new.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refreshed {
+    /// It was read again.
+    Read,
+    /// It cannot be read, and why; the grants stay as they were for now.
+    Unread(String),
+    /// It could not be read for too long: no token is good until it can.
+    Closed,
 }
 
 /// A token file that cannot be used.
@@ -58,24 +75,49 @@ impl Tokens {
     }
 
     /// Reads the file again where it has changed, so that a revocation takes
-    /// effect; answers whether it had. A file that cannot be read leaves the
-    /// grants as they were.
-    ///
-    /// # Errors
-    /// [`TokensError`].
-    pub fn refresh(&self) -> Result<bool, TokensError> {
+    /// effect; answers what is new, and nothing where nothing is. `now` is monotonic.
+    /// A file that cannot be read leaves the grants as they were for ten seconds, and
+    /// none from then on.
+    pub fn refresh(&self, now: Duration) -> Option<Refreshed> {
         let changed = stamp(&self.path);
-        let known = self
-            .current
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .changed;
-        if changed.is_some() && changed == known {
-            return Ok(false);
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        if changed.is_some() && changed == current.changed && current.unread.is_none() {
+            return None;
         }
-        let read = read(&self.path)?;
-        *self.current.write().unwrap_or_else(PoisonError::into_inner) = read;
-        Ok(true)
+        let why = match read(&self.path) {
+            Ok(read) => {
+                *current = read;
+                return Some(Refreshed::Read);
+            }
+            Err(error) => error.to_string(),
+        };
+        let (since, known) = match current.unread.take() {
+            Some((since, known)) => (since, Some(known)),
+            None => (now, None),
+        };
+        let differs = known.is_none_or(|known| known != why);
+        current.unread = Some((since, why.clone()));
+        let closes = now.saturating_sub(since) >= UNREAD_FOR && !current.file.grants().is_empty();
+        if closes {
+            current.file = TokenFile::default();
+            // Whatever is there next is read.
+            current.changed = None;
+            return Some(Refreshed::Closed);
+        }
+        differs.then_some(Refreshed::Unread(why))
+    }
+
+    /// Whether the file could not be read for too long, so that no token is good.
+    pub(super) fn closed(&self, now: Duration) -> bool {
+        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
+        let since = current.unread.as_ref().map(|(since, _)| *since);
+        since.is_some_and(|since| now.saturating_sub(since) >= UNREAD_FOR)
+    }
+
+    /// Whether the file could be read when it was looked at last.
+    pub(super) fn readable(&self) -> bool {
+        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
+        current.unread.is_none()
     }
 
     /// The agent that a token names.
@@ -113,7 +155,11 @@ fn read(path: &std::path::Path) -> Result<Read, TokensError> {
         path: path.to_owned(),
         source,
     })?;
-    Ok(Read { file, changed })
+    Ok(Read {
+        file,
+        changed,
+        unread: None,
+    })
 }
 
 #[cfg(test)]
@@ -137,10 +183,60 @@ mod tests {
             ("token", "billing")
         );
         assert_eq!(tokens.find(&token.reveal()[1..]), None, "cut");
-        assert!(!tokens.refresh().unwrap(), "nothing has changed");
+        let at = Duration::from_secs;
+        assert_eq!(tokens.refresh(at(0)), None, "nothing has changed");
         file.revoke("billing");
         std::fs::write(&path, file.to_text()).unwrap();
-        assert!(tokens.refresh().unwrap());
+        assert_eq!(tokens.refresh(at(1)), Some(Refreshed::Read));
         assert_eq!(tokens.find(token.reveal()), None, "revoked");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_told_once_and_grants_nothing_after_a_while() {
+        let token = Token::from_random([7; 32]);
+        let mut file = TokenFile::default();
+        file.add("billing", &token, "2026-01-01T00:00:00.000000Z")
+            .unwrap();
+        type Spoils = fn(&std::path::Path);
+        let spoils: [(&str, Spoils); 4] = [
+            ("gone", |path| std::fs::remove_file(path).unwrap()),
+            ("no such form", |path| {
+                std::fs::write(path, "[[agent]").unwrap();
+            }),
+            ("no text", |path| std::fs::write(path, b"\xff").unwrap()),
+            ("a folder", |path| {
+                std::fs::remove_file(path).unwrap();
+                std::fs::create_dir(path).unwrap();
+            }),
+        ];
+        for (name, spoil) in spoils {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("tokens.toml");
+            std::fs::write(&path, file.to_text()).unwrap();
+            let tokens = Tokens::open(path.clone()).unwrap();
+            spoil(&path);
+            let at = Duration::from_secs;
+            let told = tokens.refresh(at(100));
+            assert!(
+                matches!(told, Some(Refreshed::Unread(_))),
+                "{name}: {told:?}"
+            );
+            for now in 101..110 {
+                assert_eq!(tokens.refresh(at(now)), None, "{name}: told once");
+                assert!(tokens.find(token.reveal()).is_some(), "{name}: as before");
+                assert!(!tokens.closed(at(now)) && !tokens.readable(), "{name}");
+            }
+            assert_eq!(tokens.refresh(at(110)), Some(Refreshed::Closed), "{name}");
+            for now in 110..115 {
+                assert!(tokens.closed(at(now)) && !tokens.readable(), "{name}");
+                assert_eq!(tokens.find(token.reveal()), None, "{name}: none is good");
+                assert_eq!(tokens.refresh(at(now)), None, "{name}: told once");
+            }
+            let _ = std::fs::remove_dir(&path);
+            std::fs::write(&path, file.to_text()).unwrap();
+            assert_eq!(tokens.refresh(at(200)), Some(Refreshed::Read), "{name}");
+            assert!(tokens.find(token.reveal()).is_some(), "{name}: again");
+            assert!(!tokens.closed(at(200)) && tokens.readable(), "{name}");
+        }
     }
 }

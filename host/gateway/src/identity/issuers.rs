@@ -1,6 +1,11 @@
 //! The issuers that are trusted, each with its keys.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use countersign_identity::{Fault, Presented, Refusal, Verified};
+use tokio::task::JoinSet;
+use tokio::time::MissedTickBehavior;
 
 use super::keys::{Keys, KeysError};
 use super::now_s;
@@ -9,7 +14,7 @@ use crate::environment::Environment;
 
 /// The issuers of one gateway.
 #[derive(Debug)]
-pub(super) struct Issuers(Vec<Trusted>);
+pub(super) struct Issuers(Vec<Arc<Trusted>>);
 
 #[derive(Debug)]
 struct Trusted {
@@ -24,10 +29,10 @@ impl Issuers {
     ) -> Result<Self, KeysError> {
         let mut issuers = Vec::with_capacity(configured.len());
         for config::Issuer { issuer, keys } in configured {
-            issuers.push(Trusted {
+            issuers.push(Arc::new(Trusted {
                 keys: Keys::open(keys, environment.monotonic()).await?,
                 issuer: issuer.clone(),
-            });
+            }));
         }
         Ok(Self(issuers))
     }
@@ -47,7 +52,7 @@ impl Issuers {
             .find(|trusted| trusted.issuer.name == presented.issuer())
             .ok_or(Refusal::Token(Fault::Issuer))?;
         let now = environment.monotonic();
-        let judge = |keys: Option<std::sync::Arc<countersign_identity::KeySet>>| {
+        let judge = |keys: Option<Arc<countersign_identity::KeySet>>| {
             let keys = keys.ok_or(Refusal::KeysUnavailable)?;
             presented.verify(&trusted.issuer, &keys, resource, now_s(environment))
         };
@@ -61,10 +66,21 @@ impl Issuers {
         }
     }
 
-    /// Reads again whatever keys are due.
-    pub(super) async fn refresh(&self, environment: &Environment) {
+    /// Reads again whatever keys are due, for as long as it is polled. No issuer waits
+    /// for another.
+    pub(super) async fn keep_fresh(&self, every: Duration, environment: &Environment) {
+        let mut keeping = JoinSet::new();
         for trusted in &self.0 {
-            trusted.keys.refresh(environment).await;
+            let (trusted, environment) = (Arc::clone(trusted), environment.clone());
+            keeping.spawn(async move {
+                let mut tick = tokio::time::interval(every);
+                tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+                loop {
+                    tick.tick().await;
+                    trusted.keys.refresh(&environment).await;
+                }
+            });
         }
+        while keeping.join_next().await.is_some() {}
     }
 }

@@ -29,7 +29,7 @@ use crate::environment::{Environment, NoRandomness};
 
 pub(crate) use challenge::challenge;
 pub(crate) use credential::{Peer, Request};
-pub use file::{Tokens, TokensError};
+pub use file::{Refreshed, Tokens, TokensError};
 pub use keys::KeysError;
 pub(crate) use metadata::Resource;
 pub(crate) use standing::Standing;
@@ -204,22 +204,48 @@ impl Identities {
         &self.aliases
     }
 
-    /// Keeps token files and issuers' keys fresh, for as long as it is polled.
+    /// Whether no token of the file is good, since it cannot be read. `now` is
+    /// monotonic.
+    pub(crate) fn closed(&self, now: Duration) -> bool {
+        self.tokens
+            .as_ref()
+            .is_some_and(|tokens| tokens.closed(now))
+    }
+
+    /// Whether the token file could be read when it was looked at last; none where
+    /// none is configured.
+    pub(crate) fn tokens_readable(&self) -> Option<bool> {
+        self.tokens.as_ref().map(Tokens::readable)
+    }
+
+    /// Keeps the token file and issuers' keys fresh, for as long as it is polled.
+    /// Neither waits for the other: an issuer that does not answer delays no
+    /// revocation.
     pub(crate) async fn chores(self: Arc<Self>, environment: Environment) {
+        tokio::join!(self.keep_tokens(&environment), self.keep_keys(&environment));
+    }
+
+    async fn keep_tokens(&self, environment: &Environment) {
+        let Some(tokens) = &self.tokens else { return };
         let mut tick = tokio::time::interval(CHORES_EVERY);
         loop {
             tick.tick().await;
-            if let Some(tokens) = &self.tokens {
-                match tokens.refresh() {
-                    Ok(true) => tracing::info!("the token file was read again"),
-                    Ok(false) => {}
-                    Err(error) => tracing::error!("{error}; the grants stay as they were"),
+            match tokens.refresh(environment.monotonic()) {
+                Some(Refreshed::Read) => tracing::info!("the token file was read again"),
+                Some(Refreshed::Unread(why)) => {
+                    tracing::error!("{why}; the grants stay as they were for a few seconds");
                 }
-            }
-            if let Some(issuers) = &self.issuers {
-                issuers.refresh(&environment).await;
+                Some(Refreshed::Closed) => {
+                    tracing::error!("no token is accepted until the token file can be read");
+                }
+                None => {}
             }
         }
+    }
+
+    async fn keep_keys(&self, environment: &Environment) {
+        let Some(issuers) = &self.issuers else { return };
+        issuers.keep_fresh(CHORES_EVERY, environment).await;
     }
 }
 

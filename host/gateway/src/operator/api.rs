@@ -197,6 +197,10 @@ pub struct Status {
     /// Whether the database was found behind its anchor, so that nothing is
     /// admitted.
     pub rolled_back: bool,
+    /// Why nothing is admitted, as `/readyz` has it: `draining`, `failed`,
+    /// `rolled-back`, `away`, `unsure` or `tokens`; absent where calls are.
+    #[serde(default)]
+    pub hindrance: Option<String>,
 }
 
 /// `/v1/ledger/backup`

@@ -54,9 +54,18 @@ impl Desk {
             }
             offers.push(offer);
         }
-        let gateway = Arc::clone(gateway);
-        let now = whole(async move { gateway.approve(offers, by).await }).await?;
-        now.map(reloaded).map_err(Refused::reload)
+        let servers: Vec<String> = offers.iter().map(|offer| offer.name().to_owned()).collect();
+        let approving = Arc::clone(gateway);
+        let now = whole(async move { approving.approve(offers, by).await }).await?;
+        let now = now.map(reloaded).map_err(Refused::reload)?;
+        // The operator has seen more than agents may have: calls are held against what
+        // is offered now, and not against what was found last.
+        for server in &servers {
+            if let Some(server) = gateway.server(Some(server)) {
+                gateway.renew(server).await;
+            }
+        }
+        Ok(now)
     }
 
     pub(super) async fn reload(&self, (): ()) -> Result<Reloaded, Refused> {
@@ -74,12 +83,13 @@ impl Desk {
 
 /// Comes to its end though whoever asked goes away in between: what is written of a
 /// change and what decides must be one.
-async fn whole<T: Send + 'static>(
+pub(super) async fn whole<T: Send + 'static>(
     change: impl Future<Output = T> + Send + 'static,
 ) -> Result<T, Refused> {
     let ended = tokio::spawn(change).await;
-    ended
-        .map_err(|_| Refused::reload("the change broke off; nothing is decided until one succeeds"))
+    ended.map_err(|_| {
+        Refused::reload("the change broke off; what was in force is put in force again")
+    })
 }
 
 fn reloaded(now: InForceNow) -> Reloaded {

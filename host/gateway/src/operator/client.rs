@@ -14,12 +14,9 @@ use thiserror::Error;
 use tokio::net::UnixStream;
 
 use super::api::Refused;
-use super::{SOCKET, to_text};
+use super::{MOST_BYTES, SOCKET, to_text};
 use crate::config::Store;
 use crate::export::{ExportError, Wanted};
-
-/// The longest answer that is read whole, in bytes.
-const MOST_BYTES: usize = 64 * 1024 * 1024;
 
 /// Why an operator was not answered.
 #[derive(Debug, Error)]

@@ -20,7 +20,9 @@ use super::api::{
     Abandon, AcceptRollback, BackedUp, Backup, Explained, List, Listed, Place, Refused, Resolve,
     Row, Shown, Status, Which,
 };
+use super::catalogs::whole;
 use crate::environment::Environment;
+use crate::readiness::of_ledger;
 use crate::state::Gateway;
 
 /// Executions on one page, where nothing else is asked for, and at most.
@@ -47,6 +49,10 @@ pub(super) struct Desk {
 
 impl Desk {
     pub(super) async fn status(&self, (): ()) -> Result<Status, Refused> {
+        let hindrance = match &self.gateway {
+            Some(gateway) => gateway.hindrance().await,
+            None => of_ledger(&self.ledger, &self.environment).await,
+        };
         let head = self.ledger.head().await?;
         Ok(Status {
             log_id: head.log_id.to_string(),
@@ -54,6 +60,7 @@ impl Desk {
             last: head.last.map(|last| last.to_string()),
             incarnation: self.ledger.incarnation().get(),
             rolled_back: self.ledger.rolled_back(),
+            hindrance: hindrance.map(|hindrance| hindrance.as_str().to_owned()),
         })
     }
 
@@ -77,13 +84,13 @@ impl Desk {
 
     pub(super) async fn accept_rollback(&self, asked: AcceptRollback) -> Result<Place, Refused> {
         let draft = self.draft(Kind::Rollback, &asked.reason, asked.evidence.as_deref())?;
-        // What is in force stands in the log before anything is admitted.
-        let first = self.gateway.as_ref().map(|gateway| gateway.in_force());
-        let first = first.unwrap_or_default();
-        let (place, epochs) = self.ledger.accept_rollback(draft, first).await?;
-        if let Some(gateway) = &self.gateway {
-            gateway.decisions.adopt(epochs).await;
-        }
+        let place = match &self.gateway {
+            None => self.ledger.accept_rollback(draft, Vec::new()).await?.0,
+            Some(gateway) => {
+                let gateway = Arc::clone(gateway);
+                whole(async move { gateway.accept_rollback(draft).await }).await??
+            }
+        };
         Ok((&place).into())
     }
 

@@ -28,6 +28,10 @@ fn by_uid(uid: u32) -> String {
     format!("uid:{uid}")
 }
 
+/// The longest question, and the longest answer that is read whole, in bytes: what
+/// servers offer travels whole, there and back.
+const MOST_BYTES: usize = 512 << 20;
+
 /// The name of the socket in its folder.
 const SOCKET: &str = "socket";
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::State;
+use axum::extract::{DefaultBodyLimit, State};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
 use axum::{Extension, Router};
@@ -26,7 +26,7 @@ use super::api::{
     Abandon, AcceptRollback, Approve, Backup, Discover, List, Refused, Resolve, Which,
 };
 use super::desk::Desk;
-use super::{SOCKET, by_uid, from_text};
+use super::{MOST_BYTES, SOCKET, by_uid, from_text};
 use crate::environment::Environment;
 use crate::export::{self, Source};
 use crate::state::Gateway;
@@ -204,6 +204,7 @@ fn router(serving: Serving) -> Router {
     questions()
         .route("/export", post(export))
         .fallback(async || refusal(Refused::malformed("no such question")))
+        .layer(DefaultBodyLimit::max(MOST_BYTES))
         .with_state(serving)
 }
 

@@ -18,8 +18,9 @@ use super::refuse::unavailable;
 use crate::catalog::approved::{self, Held, Ready, Unheld};
 use crate::catalog::{Listing, Need};
 use crate::config::Required;
+use crate::decisions::Basis;
 use crate::limits::Place;
-use crate::state::{Basis, Gateway};
+use crate::state::Gateway;
 use crate::upstream::Reason;
 
 /// How many calls' arguments may be held against long schemas at once; others

@@ -9,7 +9,7 @@ use super::attempt::Attempt;
 use super::catalog::Offered;
 use super::classify::Classified;
 use crate::config::Enforcement;
-use crate::state::Basis;
+use crate::decisions::Basis;
 
 /// Policy allows this attempt, under these epochs. Made by [`decide`] alone,
 /// and used up by reserving.

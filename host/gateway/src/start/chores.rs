@@ -19,6 +19,10 @@ const CERTIFICATE_EVERY: Duration = Duration::from_secs(1);
 /// most.
 const CATALOGS_EVERY: Duration = Duration::from_secs(1);
 
+/// How often it is tried to write what decides, where it is not known what came
+/// into force.
+const SETTLED_EVERY: Duration = Duration::from_secs(1);
+
 /// Asks a server for its tools when that is due; each apart from all else, since
 /// a server may take its time.
 async fn poll_catalog(gateway: Arc<Gateway>, server: Arc<Server>) {
@@ -31,16 +35,28 @@ async fn poll_catalog(gateway: Arc<Gateway>, server: Arc<Server>) {
     }
 }
 
+/// Writes what decides, where a change broke off; apart, since a ledger that is away
+/// may take its time.
+async fn settle_doubt(gateway: Arc<Gateway>) {
+    let mut due = tokio::time::interval(SETTLED_EVERY);
+    due.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        due.tick().await;
+        gateway.settle_doubt().await;
+    }
+}
+
 /// What is done from time to time.
 pub(super) async fn chores(gateway: Arc<Gateway>, front: Option<Arc<tls::Front>>) {
     let mut suppressed = tokio::time::interval(SUPPRESSED_EVERY);
     let mut certificate = tokio::time::interval(CERTIFICATE_EVERY);
     let mut overdue = tokio::time::interval(TASKS_EVERY);
     // They end with this.
-    let mut catalogs = JoinSet::new();
+    let mut others = JoinSet::new();
     for server in gateway.servers.values() {
-        catalogs.spawn(poll_catalog(Arc::clone(&gateway), Arc::clone(server)));
+        others.spawn(poll_catalog(Arc::clone(&gateway), Arc::clone(server)));
     }
+    others.spawn(settle_doubt(Arc::clone(&gateway)));
     loop {
         tokio::select! {
             _ = suppressed.tick() => {

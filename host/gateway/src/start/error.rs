@@ -9,6 +9,7 @@ use thiserror::Error;
 use crate::answers::AnswersKeyError;
 use crate::environment::NoRandomness;
 use crate::fetch::FetchError;
+use crate::handles::TooFewHandles;
 use crate::identity::IdentityError;
 use crate::profiles::ProfilesError;
 use crate::reload::ReloadError;
@@ -22,6 +23,9 @@ pub enum StartError {
     /// A profile is not loaded.
     #[error(transparent)]
     Profiles(#[from] ProfilesError),
+    /// Nobody could be served.
+    #[error(transparent)]
+    Handles(#[from] TooFewHandles),
     /// The policies or the approvals do not hold.
     #[error(transparent)]
     Basis(#[from] ReloadError),

@@ -30,11 +30,13 @@ use crate::bodies::Bodies;
 use crate::catalog::Catalog;
 use crate::catalog::approved::{Approved, ApprovedError};
 use crate::config::{self, Config, KeyFrom};
+use crate::decisions::{Basis, Decisions, in_force};
 use crate::environment::{Environment, hex};
 use crate::export::Source;
 use crate::front::listener::{self, Bounds};
 use crate::front::tasks::Observed;
 use crate::front::{Allowed, router};
+use crate::handles;
 use crate::identity::Identities;
 use crate::limits::Limits;
 use crate::operator;
@@ -43,7 +45,7 @@ use crate::reload::{self, InForceNow, ReloadError};
 use crate::rotation;
 use crate::session::Sessions;
 use crate::shutdown::Running;
-use crate::state::{Basis, Decisions, Gateway, Server, Sources, in_force};
+use crate::state::{Gateway, Server, Sources};
 use crate::store;
 use crate::suppressed::Suppressed;
 use crate::telemetry::{self, Telemetry};
@@ -80,8 +82,9 @@ pub struct Prepared {
 ///
 /// # Errors
 /// [`StartError`]; nothing is admitted then.
-pub async fn prepare(config: Config, environment: Environment) -> Result<Prepared, StartError> {
+pub async fn prepare(mut config: Config, environment: Environment) -> Result<Prepared, StartError> {
     // init
+    handles::bound(&mut config.limits, &config.servers, handles::raise())?;
     let archive = Archive::new(config.store.archive.clone());
     let profiles = InUse::open(&config.profiles, archive.clone(), &environment)?;
     let sources = Sources {

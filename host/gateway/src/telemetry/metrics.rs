@@ -16,11 +16,13 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
 
+use crate::readiness::Hindrance;
 use crate::upstream::Condition;
 
 /// One label with one of its values.
 type Label = [(&'static str, &'static str); 1];
 type Counts = Family<Label, Counter>;
+type Levelled = Family<Label, Gauge>;
 type Times = Family<Label, Histogram, fn() -> Histogram>;
 
 /// A part of a call's way.
@@ -57,7 +59,10 @@ pub(crate) struct Levels {
     pub(crate) in_flight: usize,
     pub(crate) sessions: usize,
     pub(crate) queued: usize,
-    pub(crate) ready: bool,
+    /// Why nothing is admitted; none where calls are.
+    pub(crate) hindrance: Option<Hindrance>,
+    /// Whether the token file can be read; none where there is none.
+    pub(crate) tokens_readable: Option<bool>,
     /// The servers by name, each with the condition of its breaker.
     pub(crate) upstreams: Vec<(String, Condition)>,
 }
@@ -77,6 +82,8 @@ pub(crate) struct Metrics {
     sessions: Gauge,
     queued: Gauge,
     ready: Gauge,
+    hindrances: Levelled,
+    tokens_readable: Gauge,
     upstreams: Family<[(&'static str, String); 2], Gauge>,
 }
 
@@ -101,6 +108,8 @@ impl Metrics {
             sessions: Gauge::default(),
             queued: Gauge::default(),
             ready: Gauge::default(),
+            hindrances: Levelled::default(),
+            tokens_readable: Gauge::default(),
             upstreams: Family::default(),
         };
         metrics.register();
@@ -168,6 +177,16 @@ impl Metrics {
         for (name, help, gauge) in levels {
             registry.register(name, help, gauge.clone());
         }
+        registry.register(
+            "hindrance",
+            "1 for why nothing is admitted",
+            self.hindrances.clone(),
+        );
+        registry.register(
+            "token_file_readable",
+            "1 while the token file can be read, or there is none",
+            self.tokens_readable.clone(),
+        );
         registry.register(
             "upstream",
             "1 for the condition in which a server's breaker is",
@@ -237,7 +256,15 @@ impl Metrics {
         level(&self.in_flight, levels.in_flight);
         level(&self.sessions, levels.sessions);
         level(&self.queued, levels.queued);
-        level(&self.ready, usize::from(levels.ready));
+        level(&self.ready, usize::from(levels.hindrance.is_none()));
+        for hindrance in Hindrance::ALL {
+            let gauge = self
+                .hindrances
+                .get_or_create(&[("reason", hindrance.as_str())]);
+            gauge.set(i64::from(levels.hindrance == Some(hindrance)));
+        }
+        let readable = levels.tokens_readable.unwrap_or(true);
+        level(&self.tokens_readable, usize::from(readable));
         for (server, is) in &levels.upstreams {
             for condition in Condition::ALL {
                 let labels = [

@@ -65,7 +65,8 @@ async fn metrics(State(gateway): State<Arc<Gateway>>) -> Response {
         in_flight: gateway.limits.in_flight(),
         sessions: gateway.sessions.count(),
         queued: gateway.ledger.queued(),
-        ready: gateway.is_ready().await,
+        hindrance: gateway.hindrance().await,
+        tokens_readable: gateway.identities.tokens_readable(),
         upstreams: gateway.upstreams().collect(),
     };
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";

@@ -1,8 +1,15 @@
 //! An issuer's keys, from a URL.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use countersign_gateway::identity::{Token, TokenFile};
+use tokio::io::AsyncReadExt as _;
+use tokio::net::TcpListener;
+
 use crate::issuer::{Jwks, Key, claims, configured, now};
 use crate::support::clock::Moved;
-use crate::support::{Gateway, PERMIT_ALL, Upstream};
+use crate::support::{self, Gateway, PERMIT_ALL, Upstream};
 use crate::{call, caller, folder};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -70,4 +77,82 @@ async fn keys_are_fetched_kept_and_fetched_again_but_never_at_a_callers_pace() {
         code(of(&second, "k2"), "2").await.as_deref(),
         Some("issuer-unavailable")
     );
+}
+
+/// Issuers that take connections and never answer: where each listens, and how many of
+/// all connections came and have ended.
+async fn black_holes(count: usize) -> (Vec<String>, Arc<[AtomicUsize; 2]>) {
+    let counts = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
+    let mut addresses = Vec::new();
+    for _ in 0..count {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        addresses.push(listener.local_addr().unwrap().to_string());
+        let counts = Arc::clone(&counts);
+        tokio::spawn(async move {
+            loop {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                counts[0].fetch_add(1, Ordering::SeqCst);
+                let counts = Arc::clone(&counts);
+                tokio::spawn(async move {
+                    let mut asked = Vec::new();
+                    let _ = stream.read_to_end(&mut asked).await;
+                    counts[1].fetch_add(1, Ordering::SeqCst);
+                });
+            }
+        });
+    }
+    (addresses, counts)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn issuers_that_do_not_answer_delay_no_revocation() {
+    const ISSUERS: usize = 2;
+    let upstream = Upstream::start().await;
+    let (addresses, counts) = black_holes(ISSUERS).await;
+    let mut identity = "[identity]\nmode = [\"tokens\", \"jwt\"]\ntokens = \"tokens.toml\"\n\
+                        resource = \"https://gateway.example\"\n"
+        .to_owned();
+    for address in &addresses {
+        identity.push_str(&format!(
+            "[[identity.issuer]]\nname = \"https://{address}\"\njwks_url = \"http://{address}/\"\n"
+        ));
+    }
+    let folder = folder(&upstream, PERMIT_ALL, &identity, "{}");
+    let path = folder.path().join("tokens.toml");
+    let token = Token::from_random([7; 32]);
+    let mut granted = TokenFile::default();
+    granted
+        .add("billing", &token, "2026-01-01T00:00:00.000000Z")
+        .unwrap();
+    std::fs::write(&path, granted.to_text()).unwrap();
+    let (clock, environment) = Moved::environment();
+    let gateway = Gateway::start_at(folder, environment).await;
+    let code = async || {
+        let bearer = format!("Bearer {}", token.reveal());
+        let client = caller(&gateway).with("authorization", &bearer);
+        call(&client, "/mcp/up", "once").await.code()
+    };
+    let becomes = async |revoked: bool| {
+        while (code().await.as_deref() == Some("unauthenticated")) != revoked {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    };
+    // A fetch ends after five seconds, so a machine that was busy is asked again.
+    for _ in 0..5 {
+        std::fs::write(&path, granted.to_text()).unwrap();
+        becomes(false).await;
+        let [came, ended] = &*counts;
+        let before = came.load(Ordering::SeqCst);
+        clock.on(11);
+        support::until("an issuer is asked", || {
+            came.load(Ordering::SeqCst) > before
+        })
+        .await;
+        std::fs::write(&path, "# nobody\n").unwrap();
+        becomes(true).await;
+        if ended.load(Ordering::SeqCst) < before + ISSUERS {
+            return;
+        }
+    }
+    panic!("the revocation always waited for the issuers");
 }

@@ -202,10 +202,6 @@ impl Model {
         if denied {
             return self.refused(attempt, "policy-denied", more);
         }
-        if self.stale {
-            // What changes faster than it can be decided on is not admitted.
-            return self.unread(*agent, "overloaded");
-        }
         self.reserve(attempt, more)
     }
 

@@ -117,10 +117,6 @@ pub struct Model {
     approved: BTreeMap<Server, Approved>,
     /// What the lock on the disk says.
     lock: BTreeMap<Server, Approved>,
-    /// Whether it is not known what came into force.
-    unsure: bool,
-    /// Whether something came into force that does not decide.
-    stale: bool,
     observed: BTreeMap<String, String>,
     /// The states that upstreams issued, and to whom.
     issued: BTreeSet<(usize, String)>,
@@ -136,7 +132,8 @@ pub struct Model {
     boundary: usize,
     /// Whether the fault of the act has happened.
     pub fired: bool,
-    /// Settlements that failed, and are written once that is possible.
+    /// Settlements that failed, and what decides where something else may be in the
+    /// log: written once that is possible.
     owed: Vec<Line>,
     /// What the senders of acts during a call are told, in order.
     pub meanwhile: VecDeque<Told>,
@@ -160,8 +157,6 @@ impl Default for Model {
             discovered: BTreeMap::new(),
             approved: BTreeMap::new(),
             lock: BTreeMap::new(),
-            unsure: false,
-            stale: false,
             observed: BTreeMap::new(),
             issued: BTreeSet::new(),
             suppressed: BTreeMap::new(),

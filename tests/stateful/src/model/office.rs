@@ -29,8 +29,14 @@ impl Model {
                     version: self.offered[server],
                     without: without.clone(),
                 };
-                self.lock.insert(*server, approved);
-                self.put_in_force(self.lock.clone())
+                let mut lock = self.lock.clone();
+                lock.insert(*server, approved);
+                let told = self.put_in_force(lock.clone());
+                // Who dies in between leaves the lock that was written.
+                if told.as_ref().map_or(true, |told| told.word == "done") {
+                    self.lock = lock;
+                }
+                told
             }
             Office::Accept => Ok(self.accept()),
             // Operators have an address of their own.
@@ -120,32 +126,43 @@ impl Model {
         if self.policies_on_disk == 9 {
             return Ok(Told::word("reload-refused"));
         }
-        let changed = lock
+        let changed: Vec<(Server, Approved)> = lock
             .iter()
-            .filter(|(server, approved)| self.approved.get(server) != Some(approved));
+            .filter(|(server, approved)| self.approved.get(server) != Some(approved))
+            .map(|(server, approved)| (*server, approved.clone()))
+            .collect();
         let mut lines = vec![Line {
             policy: Some(format!("P{}", self.policies_on_disk)),
             because: because(),
             ..Line::of("policy-loaded")
         }];
-        lines.extend(changed.map(|(server, approved)| Line {
-            target: Some(server.name().to_owned()),
-            approved: Some(approved.name()),
+        lines.extend(changed.iter().map(|(server, approved)| Line {
             because: because(),
-            ..Line::of("catalog-approved")
+            ..approval(*server, Some(approved))
         }));
-        for (number, line) in lines.into_iter().enumerate() {
+        for line in lines {
             if self.boundary([line])? == Wrote::No {
-                self.unsure = true;
-                self.stale |= number > 0;
+                if !self.rolled_back && !self.failed {
+                    self.settles(&changed);
+                }
                 return Ok(Told::word("reload-refused"));
             }
         }
         self.policy = self.policies_on_disk;
         self.approved = lock;
-        self.unsure = false;
-        self.stale = false;
         Ok(Told::word("done"))
+    }
+
+    /// It is not known what came into force, and what decides is written again.
+    fn settles(&mut self, changed: &[(Server, Approved)]) {
+        self.owed.push(Line {
+            policy: Some(format!("P{}", self.policy)),
+            ..Line::of("policy-loaded")
+        });
+        for (server, _) in changed {
+            let approved = self.approved.get(server).cloned();
+            self.owed.push(approval(*server, approved.as_ref()));
+        }
     }
 
     /// Nothing is admitted on an old ledger before somebody accepts it.
@@ -162,5 +179,14 @@ impl Model {
         let lines = self.in_force();
         self.lines.extend(lines);
         Told::word("done")
+    }
+}
+
+/// What is approved of a server from there on.
+fn approval(server: Server, approved: Option<&Approved>) -> Line {
+    Line {
+        target: Some(server.name().to_owned()),
+        approved: approved.map(Approved::name),
+        ..Line::of("catalog-approved")
     }
 }

@@ -26,7 +26,6 @@ impl Model {
         self.discovered.clear();
         self.policy = self.policies_on_disk;
         self.approved = self.lock.clone();
-        (self.unsure, self.stale) = (false, false);
         if !self.rolled_back {
             self.lines.push(Line::of("start"));
             self.recover();
@@ -103,10 +102,8 @@ impl Model {
                 lines.push(line("catalog-drift", "pay"));
             }
         }
-        for (number, line) in lines.into_iter().enumerate() {
-            if self.boundary([line])? == Wrote::Yes && number == 0 {
-                self.stale |= self.unsure;
-            }
+        for line in lines {
+            self.boundary([line])?;
         }
         Ok(Told::word("result"))
     }

@@ -276,9 +276,9 @@ fn elsewhere() -> Vec<Row> {
     };
     vec![
         Row::new(
-            "catalog approved: a call, while it is not known what is in force",
+            "catalog approved: a call, after it was not known what is in force",
             Story::PayRounds,
-            &["overloaded"],
+            &["result"],
             |steps, _| {
                 let at = *own(steps).first()?;
                 let approve = Act::Office(Office::Approve {

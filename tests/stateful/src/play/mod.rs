@@ -24,6 +24,10 @@ use crate::plan::{Act, Asks, Call, Does, Office, Plan, Server, Status, Step};
 use crate::stage::{self, On, Stage};
 use crate::upstream::{Script, Upstream};
 
+/// How often it is looked whether what is in force is known, and how many times.
+const LOOK: std::time::Duration = std::time::Duration::from_millis(50);
+const LOOKS: usize = 1_200;
+
 /// How long after a look tools are read again, in seconds.
 const STALE_S: u64 = 31;
 
@@ -176,6 +180,8 @@ impl Player {
             self.warm()?;
         } else if told.word == "settlement-failed" {
             self.let_it_settle()?;
+        } else if told.word == "reload-refused" {
+            self.let_it_be_known()?;
         }
         Ok(told)
     }
@@ -237,6 +243,21 @@ impl Player {
                 .map_err(|error| error.to_string())?;
         }
         Ok(())
+    }
+
+    /// Where it was not known what came into force, what decides is in the log again.
+    fn let_it_be_known(&self) -> Result<(), String> {
+        let config = self.config();
+        for _ in 0..LOOKS {
+            let asked = Answers::open(&config.store, &Environment::system());
+            let status = asked.and_then(|answers| answers.status(()));
+            let status = status.map_err(|error| error.to_string())?;
+            if status.hindrance.as_deref() != Some("unsure") {
+                return Ok(());
+            }
+            std::thread::sleep(LOOK);
+        }
+        Err("what is in force never becomes known".to_owned())
     }
 
     /// Everything comes to rest.

@@ -16,7 +16,7 @@ use countersign_gateway::export::Wanted;
 use countersign_ledger::Selection;
 
 use crate::failure::{Failure, Status};
-use crate::files;
+use crate::files::{self, PRIVATE};
 use form::{Form, Statement};
 pub(crate) use source::whole_or_part;
 use which::Which;
@@ -76,7 +76,8 @@ pub(crate) struct Export {
 
 impl Export {
     fn run(&self) -> Result<Status, Failure> {
-        files::write(&self.output, |out| self.write(out))?;
+        // A bundle holds salts, and everything names agents.
+        files::write(&self.output, PRIVATE, |out| self.write(out))?;
         Ok(Status::OK)
     }
 

@@ -24,7 +24,7 @@ use crate::text::print;
 Exit status:
   0  it stands in the log
   1  it was refused: there is no such execution, or it is in no state for this
-  2  wrong usage, or nobody answers")]
+  2  wrong usage, nobody answers, or the ledger cannot be asked now")]
 pub(crate) struct Resolve {
     #[command(flatten)]
     place: Where,
@@ -63,7 +63,7 @@ pub(crate) struct Resolve {
 Exit status:
   0  it stands in the log
   1  it was refused: there is no such execution, or it awaits nothing
-  2  wrong usage, or nobody answers")]
+  2  wrong usage, nobody answers, or the ledger cannot be asked now")]
 pub(crate) struct Abandon {
     #[command(flatten)]
     place: Where,

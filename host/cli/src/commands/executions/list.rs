@@ -14,7 +14,7 @@ use crate::text::{Table, print};
 #[command(after_help = "\
 Exit status:
   0  listed, if only to say that there is none
-  2  wrong usage, or nobody answers")]
+  2  wrong usage, nobody answers, or the ledger cannot be asked now")]
 pub(crate) struct List {
     #[command(flatten)]
     place: Where,

@@ -118,8 +118,8 @@ impl Which {
     }
 }
 
-/// What an operator may not, or cannot, do is an answer; all else keeps the
-/// command from asking.
+/// What is refused by what the ledger holds is an answer. All else keeps the command
+/// from asking, or the gateway from doing it now, and says nothing of what was asked.
 pub(crate) fn failure(error: &OperatorError) -> Failure {
     let text = error.to_string();
     match error {
@@ -128,8 +128,75 @@ pub(crate) fn failure(error: &OperatorError) -> Failure {
         }
         OperatorError::Refused(refused) => {
             let page = format!("docs/errors/{}.md says more", refused.code);
-            Failure::new(Status::DOES_NOT_HOLD, text).with_help(page)
+            Failure::new(status(&refused.code), text).with_help(page)
         }
         _ => Failure::new(Status::USAGE, text),
+    }
+}
+
+/// The codes that answer what was asked. Any other is an outage.
+const ANSWERS: [&str; 5] = [
+    "execution-unknown",
+    "execution-state",
+    "execution-fenced",
+    "ledger-not-rolled-back",
+    "ledger-backup",
+];
+
+fn status(code: &str) -> Status {
+    if ANSWERS.contains(&code) {
+        Status::DOES_NOT_HOLD
+    } else {
+        Status::USAGE
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use countersign_ledger::{BackupError, LedgerError};
+
+    use super::*;
+
+    #[test]
+    fn only_what_the_ledger_holds_is_an_answer_and_an_outage_never_is() {
+        let said = |code: &str| {
+            let refused = api::Refused {
+                code: code.to_owned(),
+                message: String::new(),
+            };
+            failure(&OperatorError::Refused(refused)).status()
+        };
+        for code in LedgerError::CODES {
+            let answers = match code {
+                // `show`, `explain`, `resolve` and `abandon`: there is none, or it is
+                // in no state for this; `rollback accept`: there is nothing to accept.
+                "execution-unknown"
+                | "execution-state"
+                | "execution-fenced"
+                | "ledger-not-rolled-back" => true,
+                // It cannot be done, or not be known, right now.
+                "ledger-unavailable"
+                | "overloaded"
+                | "settlement-failed"
+                | "ledger-rolled-back"
+                | "attempt-unclassified"
+                | "entry-too-long" => false,
+                other => panic!("`{other}`: does it answer?"),
+            };
+            let wanted = if answers {
+                Status::DOES_NOT_HOLD
+            } else {
+                Status::USAGE
+            };
+            assert_eq!(said(code), wanted, "{code}");
+        }
+        assert_eq!(said(BackupError::CODE), Status::DOES_NOT_HOLD, "no backup");
+        assert_eq!(said(api::Refused::CODE), Status::USAGE);
+        assert_eq!(
+            said(api::Refused::RELOAD),
+            Status::USAGE,
+            "nothing came into force"
+        );
+        assert_eq!(said("a-code-of-later"), Status::USAGE);
     }
 }

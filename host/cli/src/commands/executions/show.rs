@@ -16,7 +16,7 @@ use crate::text::{Table, print, visible};
 Exit status:
   0  shown
   1  there is no such execution
-  2  wrong usage, or nobody answers")]
+  2  wrong usage, nobody answers, or the ledger cannot be asked now")]
 pub(crate) struct Show {
     #[command(flatten)]
     place: Where,
@@ -37,7 +37,7 @@ pub(crate) struct Show {
 Exit status:
   0  explained
   1  there is no such execution
-  2  wrong usage, or nobody answers")]
+  2  wrong usage, nobody answers, or the ledger cannot be asked now")]
 pub(crate) struct Explain {
     #[command(flatten)]
     place: Where,

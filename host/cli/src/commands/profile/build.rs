@@ -8,7 +8,7 @@ use countersign_engine::Profile;
 use countersign_kit::{Floats, KitError, TARGET, Toolchain, Workspace};
 
 use crate::failure::{Failure, Status};
-use crate::files;
+use crate::files::{self, PUBLIC};
 use crate::profiles;
 use crate::text::print;
 
@@ -49,7 +49,7 @@ impl Build {
         let profile = profiles::engine(false, 1)?.load_foreign(&bytes, None)?;
         let file = match &self.draft {
             Some(draft) => {
-                files::write(draft, |out| {
+                files::write(draft, PUBLIC, |out| {
                     out.write_all(&bytes)
                         .map_err(|error| files::at(draft, &error))
                 })?;
@@ -77,7 +77,7 @@ fn release(folder: &Path, profile: &Profile) -> Result<PathBuf, Failure> {
         Err(error) => return Err(files::at(&file, &error)),
     }
     fs::create_dir_all(folder).map_err(|error| files::at(folder, &error))?;
-    files::write(&file, |out| {
+    files::write(&file, PUBLIC, |out| {
         out.write_all(profile.bytes())
             .map_err(|error| files::at(&file, &error))
     })?;

@@ -1,14 +1,15 @@
 //! `countersign profile certify`.
 
-use std::fs;
 use std::io::{self, Write};
 use std::num::NonZero;
+use std::path::Path;
 use std::thread;
 
 use clap::Args;
 use countersign_certify::{Plan, certify};
 
 use crate::failure::{Failure, Status};
+use crate::files::{self, PUBLIC};
 use crate::progress::Steps;
 
 /// Tell whether a profile is adequate
@@ -68,7 +69,11 @@ impl Certify {
         drop(steps);
         if let Some(path) = &self.report {
             let text = format!("{:#}\n", report.to_json());
-            fs::write(path, text).map_err(|error| Failure::path(path, &error))?;
+            let path = Path::new(path);
+            files::write(path, PUBLIC, |out| {
+                out.write_all(text.as_bytes())
+                    .map_err(|error| files::at(path, &error))
+            })?;
         }
         let mut output = io::stdout().lock();
         let printed = if self.json {

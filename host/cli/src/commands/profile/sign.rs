@@ -13,7 +13,7 @@ use countersign_evidence::profile_signature::{ProfileSignature, SignatureProblem
 
 use crate::environment;
 use crate::failure::{Failure, Status};
-use crate::files;
+use crate::files::{self, PUBLIC};
 use crate::profiles;
 use crate::text::print;
 
@@ -122,7 +122,7 @@ impl Sign {
         let output = self.output.clone();
         let output = output.unwrap_or_else(|| beside(&self.component));
         if self.replace {
-            files::write(&output, |out| {
+            files::write(&output, PUBLIC, |out| {
                 out.write_all(note.as_bytes())
                     .map_err(|error| files::at(&output, &error))
             })?;

@@ -8,10 +8,11 @@ use countersign_evidence::ServerName;
 use countersign_mcp::Revision;
 use countersign_mcp::asks::{Ask, Permitted};
 use countersign_mcp::methods::{METHODS, Passed};
+use http::header::AUTHORIZATION;
 use http::{HeaderName, HeaderValue, Uri};
 
 use super::{OnDisconnect, Patience, Secret, Server, Transport};
-use crate::config::check::{Checked, certificates};
+use crate::config::check::{Checked, certificates, credentials};
 use crate::config::{ConfigError, file};
 
 /// The shortest time for which a server is left alone.
@@ -51,11 +52,16 @@ fn server(given: file::Server, folder: &Path) -> Checked<Server> {
             ))
         })?,
     };
-    let ms = |value: Option<u64>, default| Duration::from_millis(value.unwrap_or(default));
+    let ms = |key: &str, value: Option<u64>, default| match value {
+        Some(0) => Err(ConfigError::new(format!(
+            "server `{name}`: `{key}` is 0, so nothing would be in time"
+        ))),
+        value => Ok(Duration::from_millis(value.unwrap_or(default))),
+    };
     Ok(Server {
         patience: patience(&given, &name)?,
-        call_timeout: ms(given.call_timeout_ms, 60_000),
-        connect_timeout: ms(given.connect_timeout_ms, 10_000),
+        call_timeout: ms("call_timeout_ms", given.call_timeout_ms, 60_000)?,
+        connect_timeout: ms("connect_timeout_ms", given.connect_timeout_ms, 10_000)?,
         send_call_id: given.send_call_id,
         passed: passed(&given.methods, &name)?,
         permitted: permitted(&given.client_requests, &name)?,
@@ -144,15 +150,18 @@ fn transport(given: file::Server, name: &ServerName, folder: &Path) -> Checked<T
             if !matches!(url.scheme_str(), Some("http" | "https")) || url.host().is_none() {
                 return Err(fault("`url` is no http or https URL with a host"));
             }
-            if url
-                .authority()
-                .is_some_and(|authority| authority.as_str().contains('@'))
-            {
+            if credentials(&url) {
                 return Err(fault("`url` holds credentials")
                     .help("put a token into a file and name it in `bearer_token_file`"));
             }
             let mut headers = headers(given.headers, name)?;
             if let Some(path) = given.bearer_token_file {
+                if headers.iter().any(|(name, _)| *name == AUTHORIZATION) {
+                    return Err(
+                        fault("both `bearer_token_file` and a header `authorization`")
+                            .help("leave one of them out: a request has one"),
+                    );
+                }
                 headers.push(bearer(&folder.join(path), name)?);
             }
             let roots = match given.ca_file {
@@ -242,5 +251,5 @@ fn bearer(path: &Path, server: &ServerName) -> Checked<(HeaderName, HeaderValue)
         ))
     })?;
     value.set_sensitive(true);
-    Ok((http::header::AUTHORIZATION, value))
+    Ok((AUTHORIZATION, value))
 }
