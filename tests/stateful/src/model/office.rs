@@ -36,6 +36,11 @@ impl Model {
                 if told.as_ref().map_or(true, |told| told.word == "done") {
                     self.lock = lock;
                 }
+                let done = told.as_ref().is_ok_and(|told| told.word == "done");
+                // What is offered is looked at again, where it is in use.
+                if done && self.discovered.contains_key(server) {
+                    self.look(*server)?;
+                }
                 told
             }
             Office::Accept => Ok(self.accept()),

@@ -485,9 +485,9 @@ fn tools() -> Vec<Row> {
             },
         ),
         precede(
-            "catalog: what changed is approved, unseen",
+            "catalog: what changed is approved, and nobody has asked since",
             PayRounds,
-            &["catalog-drift"],
+            &["result"],
             0,
             || vec![change(Server::Rounds), approve(None)],
         ),
