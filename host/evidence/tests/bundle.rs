@@ -302,3 +302,62 @@ fn a_file_that_is_no_bundle_is_refused() {
     other.extend_from_slice(&bytes[1024..]);
     assert!(matches!(open(&other), Err(BundleError::Manifest)));
 }
+
+/// Whatever is written can be read again: what no reader would hold is left out.
+#[test]
+fn what_a_reader_would_not_hold_is_left_out_and_the_rest_reads_back() {
+    const MIB: usize = 1 << 20;
+    type Add = fn(&mut Writer<Vec<u8>>);
+    let cases: [(&str, Add, u64); 5] = [
+        (
+            "another component of one profile",
+            |writer| {
+                for component in [b"one", b"two"] {
+                    let id = "exact@1.0.0".parse().unwrap();
+                    writer.profile(&id, component).unwrap();
+                }
+            },
+            1,
+        ),
+        (
+            "a file that is too large",
+            |writer| {
+                let set = Digest::of(&[b"set"]);
+                writer.policy(set, "a.cedar", &vec![b' '; 5 * MIB]).unwrap();
+                writer.policy(set, "b.cedar", b"permit").unwrap();
+            },
+            1,
+        ),
+        (
+            "a note that is too large",
+            |writer| writer.checkpoint(&"x".repeat(17 << 10)).unwrap(),
+            1,
+        ),
+        (
+            "too much in all",
+            |writer| {
+                for number in 0..5_u8 {
+                    let checkpoint = Digest::of(&[&[number]]);
+                    writer.catalog(checkpoint, &vec![b' '; 30 * MIB]).unwrap();
+                }
+            },
+            1,
+        ),
+        (
+            "too many",
+            |writer| {
+                for _ in 0..16_390 {
+                    writer.checkpoint("note\n").unwrap();
+                }
+            },
+            6,
+        ),
+    ];
+    for (what, add, left_out) in cases {
+        let mut writer = Writer::new(Vec::new(), &manifest()).unwrap();
+        add(&mut writer);
+        assert_eq!(writer.left_out(), left_out, "{what}");
+        let bundle = Bundle::open(Cursor::new(writer.finish().unwrap()));
+        assert!(bundle.is_ok(), "{what}: {:?}", bundle.err());
+    }
+}

@@ -177,6 +177,12 @@ pub fn write<W: Write>(
             writer.policy(*set, &name, &text)?;
         }
     }
+    if writer.left_out() > 0 {
+        tracing::warn!(
+            members = writer.left_out(),
+            "what a bundle cannot hold was left out of it: name it to the verifier"
+        );
+    }
     Ok(writer.finish()?)
 }
 

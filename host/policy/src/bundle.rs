@@ -14,8 +14,8 @@ use countersign_canon::Digest;
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
 /// Files in one bundle.
 const MAX_FILES: usize = 1024;
-/// Bytes in one file's name.
-const MAX_NAME_BYTES: usize = 256;
+/// Bytes in one file's name: what a member of an evidence bundle can be called.
+const MAX_NAME_BYTES: usize = 100;
 /// Folders within folders.
 const MAX_DEPTH: usize = 8;
 const EXTENSION: &str = ".cedar";
@@ -49,7 +49,7 @@ pub enum BundleError {
     Twice(String),
     /// A name that cannot stand in a bundle.
     #[error(
-        "`{0}` cannot name a policy file: write `NAME.cedar` with letters, digits, `.`, `_`, `-`, in folders joined by `/`, within 256 bytes"
+        "`{0}` cannot name a policy file: write `NAME.cedar` with letters, digits, `.`, `_`, `-`, in folders joined by `/`, within 100 bytes"
     )]
     Name(String),
     /// Larger than a bundle may be.

@@ -55,10 +55,11 @@ async fn the_other_forms_hold_the_same_entries() {
 #[tokio::test(flavor = "multi_thread")]
 async fn no_record_is_signed_over_entries_that_the_key_never_signed() {
     let ledger = LedgerServer::http().await;
-    let gateway = Plan::new(Server::listening(&ledger))
-        .also("[policy]\nenforcement = \"observe\"")
-        .start()
-        .await;
+    let gateway = Plan::new(Server::listening(&ledger)).start().await;
+    let config = gateway.folder().join("countersign.toml");
+    let config = std::fs::read_to_string(config).unwrap();
+    let observing = config.replacen("[policy]\n", "[policy]\nenforcement = \"observe\"\n", 1);
+    std::fs::write(gateway.folder().join("observing.toml"), observing).unwrap();
     let client = gateway.client(Revision::July2026).await;
     client.call(&Call::new("transfer", PAY).under("e-1")).await;
     let mut bundle = Bundle::open(File::open(gateway.export()).unwrap()).unwrap();
@@ -71,13 +72,13 @@ async fn no_record_is_signed_over_entries_that_the_key_never_signed() {
     let mut forged = vec![("as it is", lines.clone())];
     for (what, forge) in [
         ("doubled", |lines: &mut Vec<Vec<u8>>, at| {
-            lines.insert(at, lines[at].clone())
+            lines.insert(at, lines[at].clone());
         }),
         ("left out", |lines: &mut Vec<Vec<u8>>, at| {
-            drop(lines.remove(at))
+            drop(lines.remove(at));
         }),
         ("no entry", |lines: &mut Vec<Vec<u8>>, at: usize| {
-            lines[at] = b"{}".to_vec()
+            lines[at] = b"{}".to_vec();
         }),
     ] as [(&str, fn(&mut Vec<Vec<u8>>, usize)); 3]
     {
@@ -97,13 +98,18 @@ async fn no_record_is_signed_over_entries_that_the_key_never_signed() {
         }
         let file = gateway.folder().join("forged.tar");
         std::fs::write(file, writer.finish().unwrap()).unwrap();
-        let status = if what == "as it is" { 0 } else { 2 };
         let export = ["audit", "export", "--from", "forged.tar", "--output", "-"];
-        let trace = ["--format", "trace", "--config", "countersign.toml"];
-        let said = run(&gateway, status, &[&export[..], &trace[..]].concat());
-        if status == 0 {
-            let record: Value = serde_json::from_str(&said).unwrap();
-            assert_eq!(record["policy"]["enforcement_mode"], "advisory", "{record}");
+        for (config, mode) in [
+            ("countersign.toml", "enforce"),
+            ("observing.toml", "advisory"),
+        ] {
+            let status = if what == "as it is" { 0 } else { 2 };
+            let trace = ["--format", "trace", "--config", config];
+            let said = run(&gateway, status, &[&export[..], &trace[..]].concat());
+            if status == 0 {
+                let record: Value = serde_json::from_str(&said).unwrap();
+                assert_eq!(record["policy"]["enforcement_mode"], mode, "{record}");
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use std::io::Write;
 use countersign_canon::{Digest, ProfileId};
 
 use super::container::{self, BundleError};
-use super::{Consistency, Manifest, Opening, Proof};
+use super::{Consistency, Manifest, Opening, Proof, limits};
 use crate::{Entry, Kind};
 
 /// A chunk is written when it has grown to this many bytes; well below the
@@ -14,7 +14,9 @@ use crate::{Entry, Kind};
 const CHUNK_BYTES: usize = 2 << 20;
 
 /// Writes the members of a bundle in order: the manifest, entries, and, at any
-/// time before [`Writer::finish`], the rest.
+/// time before [`Writer::finish`], the rest. What no reader would hold is left out
+/// and counted, so that everything that is written can be read: a verifier misses
+/// it, and says so.
 #[derive(Debug)]
 pub struct Writer<W> {
     out: W,
@@ -22,6 +24,10 @@ pub struct Writer<W> {
     proofs: Chunks,
     salts: Chunks,
     checkpoints: u32,
+    profiles: BTreeSet<String>,
+    /// Members that a reader holds in memory, and their bytes.
+    held: (usize, u64),
+    left_out: u64,
     named: Named,
 }
 
@@ -87,6 +93,9 @@ impl<W: Write> Writer<W> {
             proofs: Chunks::new("proofs"),
             salts: Chunks::new("salts"),
             checkpoints: 0,
+            profiles: BTreeSet::new(),
+            held: (0, 0),
+            left_out: 0,
             named: Named::default(),
         })
     }
@@ -147,15 +156,20 @@ impl<W: Write> Writer<W> {
     pub fn checkpoint(&mut self, note: &str) -> Result<(), BundleError> {
         self.checkpoints = self.checkpoints.saturating_add(1);
         let name = format!("checkpoints/{:06}.txt", self.checkpoints);
-        container::write(&mut self.out, &name, note.as_bytes())
+        self.hold(&name, note.as_bytes(), limits::CHECKPOINT)
     }
 
-    /// Adds a component; once for each profile.
+    /// Adds a component. A bundle holds one of each profile: another one under
+    /// the same name is left out.
     ///
     /// # Errors
     /// What `out` reports.
     pub fn profile(&mut self, id: &ProfileId, component: &[u8]) -> Result<(), BundleError> {
-        container::write(&mut self.out, &format!("profiles/{id}.wasm"), component)
+        if !self.profiles.insert(id.to_string()) {
+            self.left_out = self.left_out.saturating_add(1);
+            return Ok(());
+        }
+        self.hold(&format!("profiles/{id}.wasm"), component, limits::PROFILE)
     }
 
     /// Adds one file of the set of policies with that digest. `path` is
@@ -165,7 +179,7 @@ impl<W: Write> Writer<W> {
     /// Another path; what `out` reports.
     pub fn policy(&mut self, set: Digest, path: &str, content: &[u8]) -> Result<(), BundleError> {
         let hex = set.as_str().trim_start_matches("sha256:").to_owned();
-        container::write(&mut self.out, &format!("policies/{hex}/{path}"), content)
+        self.hold(&format!("policies/{hex}/{path}"), content, limits::POLICY)
     }
 
     /// Adds what was approved under that checkpoint.
@@ -174,7 +188,25 @@ impl<W: Write> Writer<W> {
     /// What `out` reports.
     pub fn catalog(&mut self, checkpoint: Digest, text: &[u8]) -> Result<(), BundleError> {
         let hex = checkpoint.as_str().trim_start_matches("sha256:").to_owned();
-        container::write(&mut self.out, &format!("catalogs/{hex}.json"), text)
+        self.hold(&format!("catalogs/{hex}.json"), text, limits::CATALOG)
+    }
+
+    /// Writes a member that readers hold, where they would.
+    fn hold(&mut self, name: &str, content: &[u8], most: u64) -> Result<(), BundleError> {
+        let bytes = u64::try_from(content.len()).unwrap_or(u64::MAX);
+        let (members, held) = (self.held.0 + 1, self.held.1.saturating_add(bytes));
+        if bytes > most || members > limits::HELD_MEMBERS || held > limits::HELD {
+            self.left_out = self.left_out.saturating_add(1);
+            return Ok(());
+        }
+        self.held = (members, held);
+        container::write(&mut self.out, name, content)
+    }
+
+    /// How many members were left out, since no reader would hold them.
+    #[must_use]
+    pub fn left_out(&self) -> u64 {
+        self.left_out
     }
 
     /// What the entries written so far name.
