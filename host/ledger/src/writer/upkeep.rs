@@ -80,6 +80,12 @@ impl<S: Store> Writer<S> {
             // How far the others are, for the anchor that is written last.
             if let Err(error) = self.store.look() {
                 self.lost(&error);
+                // A connection that broke while nobody asked is found now.
+                if self.connect()
+                    && let Err(error) = self.store.look()
+                {
+                    self.lost(&error);
+                }
             }
         }
         let due = now.saturating_sub(self.signed.at) >= self.options.checkpoint_every;

@@ -252,8 +252,11 @@ impl Player {
             let asked = Answers::open(&config.store, &Environment::system());
             let status = asked.and_then(|answers| answers.status(()));
             let status = status.map_err(|error| error.to_string())?;
-            if status.hindrance.as_deref() != Some("unsure") {
-                return Ok(());
+            match status.hindrance.as_deref() {
+                Some("unsure") => {}
+                // Before it is known, the ledger comes back.
+                Some("away") => self.stage.later(2),
+                _ => return Ok(()),
             }
             std::thread::sleep(LOOK);
         }

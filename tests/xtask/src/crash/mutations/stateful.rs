@@ -16,7 +16,7 @@ pub(super) const STATEFUL: &[Mutation] = mutations! {
     MODEL "record an operator's act without who and why":
         "        draft.resolution = Some(self.resolution(reason, evidence)?);\n" => "        let _ = self.resolution(reason, evidence)?;\n";
     MODEL "leave out what is in force after a rollback":
-        "let first = first.unwrap_or_default();" => "let first = first.map(|_| Vec::new()).unwrap_or_default();";
+        "let first = self.in_force();" => "let first = Vec::new();";
     MODEL "write nothing of a catalog that changed":
         "        if changed && server.catalog.changes.found(listing.digest, found) {\n            self.record_discovery(server, &listing).await;" => "        if changed && listing.tools().is_empty() {\n            self.record_discovery(server, &listing).await;";
 
@@ -42,7 +42,7 @@ pub(super) const STATEFUL: &[Mutation] = mutations! {
     MODEL "take arguments that do not fit":
         "        && let Err(misfit) = fits(ready, &bound.interpreted.view).await\n" => "        && let Err(misfit) = fits(ready, &bound.interpreted.view).await\n        && attempt.execution_id.is_none()\n";
     MODEL "ignore the recorded profile":
-        "    if recorded == bound.id().as_str() && component == bound.component_digest() {\n" => "    if !recorded.is_empty() {\n";
+        "    execution.admitted.profile == profile.id().as_str()\n        && execution.admitted.component == profile.component_digest()\n" => "    !execution.admitted.profile.is_empty() && !profile.id().as_str().is_empty()\n";
 
     // What becomes of an execution.
     MODEL "go on with an execution that was abandoned":
