@@ -259,7 +259,7 @@ impl Gateway {
     pub(crate) async fn poll_catalog(&self, server: &Server) {
         server.upstream.tidy();
         let now = self.environment.monotonic();
-        let due = server.catalog.is_due(now) || server.upstream.tools_may_have_changed();
+        let due = server.catalog.is_due(now) || server.catalog.is_outdated(&server.upstream);
         if let (true, Some(agent)) = (due, server.catalog.asked()) {
             // A server that is away is found out by whoever calls it.
             let _ = self

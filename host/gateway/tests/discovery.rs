@@ -268,3 +268,42 @@ async fn a_list_that_does_not_come_to_rest_leaves_few_entries_and_holds_nobody_e
     let last = &refused.last().unwrap()["catalog"]["discovered"];
     assert_eq!(found.last().unwrap()["catalog"]["discovered"], *last);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_that_was_told_of_stops_every_call_until_the_list_was_read() {
+    let locked = "[catalog]\nfile = \"catalog.json\"\npoll_ms = 600000\n";
+    let more = format!("call_timeout_ms = 1500\nconnect_timeout_ms = 1000\n{locked}");
+    let (upstream, gateway) = relaying::start("2025-11-25", relaying::ALL, &more).await;
+    let tool = |title: &str| {
+        let schema = json!({"type": "object", "title": title});
+        json!([{"name": "pay", "inputSchema": schema}])
+    };
+    upstream.offer(tool("as it was"));
+    approve(gateway.path(), &[]).await;
+    let session = gateway.client().session().await;
+    assert_eq!(session.call("pay", "{}", None).await.code(), None);
+    let _events = session.stream(http::Method::GET, "").await;
+    until("the gateway listens", || upstream.listeners() > 0).await;
+
+    upstream.offer(tool("swapped"));
+    upstream.hang("tools/list");
+    let told = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+    upstream.tell(told).await;
+    until("it is asked", || !upstream.asked("tools/list").is_empty()).await;
+    // Those that come while it is asked, and those that come after it has failed.
+    for _ in 0..2 {
+        let mut calls = JoinSet::new();
+        for _ in 0..4 {
+            let session = gateway.client().session().await;
+            calls.spawn(async move { session.call("pay", "{}", None).await.code() });
+        }
+        for code in timeout(LONG, calls.join_all()).await.unwrap() {
+            assert_eq!(code.as_deref(), Some("upstream-unavailable"));
+        }
+        assert_eq!(upstream.effects(), 1);
+    }
+    upstream.hang_no_more();
+    let code = session.call("pay", "{}", None).await.code();
+    assert_eq!(code.as_deref(), Some("catalog-drift"));
+    assert_eq!(upstream.effects(), 1);
+}

@@ -12,6 +12,7 @@ mod discover;
 pub mod office;
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -41,35 +42,10 @@ pub(crate) struct Catalog {
     /// Who asked last: in whose session a poll asks.
     asked: RwLock<Option<Agent>>,
     discovering: Slot<()>,
+    /// Of how many changes the upstream had told when the list in force was asked
+    /// for. One that it tells of later outdates the list until another was read.
+    seen: AtomicU64,
     pub(crate) changes: Changes,
-}
-
-/// That the upstream said that its list has changed; said again where nobody has
-/// looked since.
-struct Heard<'u> {
-    upstream: &'u Upstream,
-    unseen: bool,
-}
-
-impl<'u> Heard<'u> {
-    fn take(upstream: &'u Upstream) -> Self {
-        Self {
-            upstream,
-            unseen: upstream.take_tools_changed(),
-        }
-    }
-
-    fn seen(mut self) {
-        self.unseen = false;
-    }
-}
-
-impl Drop for Heard<'_> {
-    fn drop(&mut self) {
-        if self.unseen {
-            self.upstream.tools_have_changed();
-        }
-    }
 }
 
 /// A list that was read whole.
@@ -182,6 +158,7 @@ impl Catalog {
             current: RwLock::default(),
             asked: RwLock::default(),
             discovering: Slot::default(),
+            seen: AtomicU64::new(0),
             changes: Changes::default(),
         }
     }
@@ -200,6 +177,11 @@ impl Catalog {
             .is_some_and(|listing| !self.serves(&listing, Need::Poll, now))
     }
 
+    /// Whether the upstream told of a change since the list in force was asked for.
+    pub(crate) fn is_outdated(&self, upstream: &Upstream) -> bool {
+        upstream.tools_changes() != self.seen.load(Ordering::SeqCst)
+    }
+
     /// The list in force, where it serves as it is: nobody is asked for it.
     pub(crate) fn at_hand(
         &self,
@@ -208,7 +190,7 @@ impl Catalog {
         now: Duration,
     ) -> Option<Arc<Listing>> {
         self.current()
-            .filter(|listing| !upstream.tools_may_have_changed() && self.serves(listing, need, now))
+            .filter(|listing| !self.is_outdated(upstream) && self.serves(listing, need, now))
     }
 
     /// The list in force; discovered now where `need` asks for it. `now` is
@@ -216,8 +198,8 @@ impl Catalog {
     /// take, and attempts nothing where it fails.
     ///
     /// # Errors
-    /// Why the upstream could not be asked, where there is no list at all;
-    /// [`Reason::Cancelled`] where `cancel` says so before there is one.
+    /// Why the upstream could not be asked, where there is no list at all, or a tool
+    /// is wanted and the upstream has told of a change; [`Reason::Cancelled`] where `cancel` says so before there is one.
     pub(crate) async fn look(
         &self,
         upstream: &Upstream,
@@ -249,13 +231,14 @@ impl Catalog {
         need: Need<'_>,
         now: Duration,
     ) -> Result<Looked, Unready> {
-        let heard = Heard::take(upstream);
         let within = upstream.list_timeout();
         let turn = tokio::time::timeout(within, self.discovering.turn()).await;
         // Another may have discovered while this one waited.
         let before = self.current();
+        let heard = upstream.tools_changes();
+        let outdated = self.is_outdated(upstream);
         if let Some(listing) = &before
-            && !heard.unseen
+            && !outdated
             && self.serves(listing, need, now)
         {
             return Ok(Looked::known(Arc::clone(listing)));
@@ -266,17 +249,19 @@ impl Catalog {
         };
         match found {
             Ok(tools) => {
-                heard.seen();
                 let listing = Arc::new(Listing::new(&self.place.0, self.place.1, tools, now));
                 let differs = before.map(|before| before.digest != listing.digest);
                 *self.current.write().unwrap_or_else(PoisonError::into_inner) =
                     Some(Arc::clone(&listing));
+                self.seen.store(heard, Ordering::SeqCst);
                 Ok(Looked {
                     listing,
                     changed: differs.unwrap_or(true),
                     renewed: differs.unwrap_or(false),
                 })
             }
+            // What is known to have changed, and not what into, decides no call.
+            Err(unready) if outdated && matches!(need, Need::Tool(_)) => Err(unready),
             Err(unready) => {
                 let listing = before.ok_or(unready)?;
                 tracing::warn!(

@@ -94,7 +94,7 @@ fn note<'d>(method: Item<'d>, params: Option<Item<'d>>, around: Around<'_>) -> S
         return Step::GoOn;
     };
     if topic == Topic::Tools {
-        signals.tools_changed.store(true, Ordering::SeqCst);
+        signals.tools_changed.fetch_add(1, Ordering::SeqCst);
     }
     let taken = match (line, ours) {
         (Some(line), _) if topic == Topic::Log => line.message(params),

@@ -22,7 +22,7 @@ mod stdio;
 mod trace;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use countersign_evidence::Agent;
@@ -82,8 +82,8 @@ enum Kind {
 /// What upstreams and the gateway tell each other beside requests.
 #[derive(Clone, Debug)]
 pub(crate) struct Signals {
-    /// Set where the upstream said that its list of tools has changed.
-    pub(crate) tools_changed: Arc<AtomicBool>,
+    /// How often the upstream said that its list of tools has changed.
+    pub(crate) tools_changed: Arc<AtomicU64>,
     greeted: Arc<AtomicBool>,
     /// What it tells apart from requests.
     pub(crate) news: news::Desk,
@@ -170,8 +170,8 @@ impl Upstream {
         self.connect_timeout.saturating_add(self.call_timeout)
     }
 
-    /// Whether the list of tools may have changed; asking does not reset it.
-    pub(crate) fn tools_may_have_changed(&self) -> bool {
+    /// How often it was heard that the list of tools may have changed.
+    pub(crate) fn tools_changes(&self) -> u64 {
         self.signals.tools_changed.load(Ordering::SeqCst)
     }
 
@@ -214,14 +214,9 @@ impl Upstream {
         }
     }
 
-    /// Whether the list of tools is known to have changed; asking resets it.
-    pub(crate) fn take_tools_changed(&self) -> bool {
-        self.signals.tools_changed.swap(false, Ordering::SeqCst)
-    }
-
-    /// Gives back what [`Upstream::take_tools_changed`] took, for the next look.
+    /// As if it had said that its list of tools has changed.
     pub(crate) fn tools_have_changed(&self) {
-        self.signals.tools_changed.store(true, Ordering::SeqCst);
+        self.signals.tools_changed.fetch_add(1, Ordering::SeqCst);
     }
 
     /// Sends one request and reads its answer.
@@ -347,7 +342,7 @@ impl Signals {
     /// first may offer other tools.
     pub(crate) fn greeted(&self) {
         if self.greeted.swap(true, Ordering::SeqCst) {
-            self.tools_changed.store(true, Ordering::SeqCst);
+            self.tools_changed.fetch_add(1, Ordering::SeqCst);
         }
     }
 }
