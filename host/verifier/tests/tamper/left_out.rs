@@ -168,6 +168,21 @@ fn whom_a_trusted_key_never_vouched_for_proves_nothing_by_naming_it() {
             );
         }
     }
+    // And nothing against what the trusted key signed, whatever he signs.
+    let mut export = part(&short, |_| true, 1);
+    let head = Checkpoint {
+        log_id: short.log_id.clone(),
+        size: short.lines.len() as u64,
+        root: [9; 32],
+    };
+    export.notes.push(head.sign(&key(3)));
+    let report = table.check("a forged predecessor's other head", &export, &inputs);
+    assert_eq!(
+        report.status(Claim::Integrity),
+        Status::Verified,
+        "{}",
+        report.to_text(&Level::default())
+    );
 }
 
 /// Two histories of one log that part after its beginning, each with its heads.
