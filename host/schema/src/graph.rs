@@ -10,7 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use countersign_canon::Document;
 use countersign_canon::document::{Item, Kind};
+use jsonschema::Draft;
 
+use crate::work::Work;
 use crate::{Reason, SchemaRefused, places};
 
 /// Subschemas of one schema.
@@ -19,6 +21,9 @@ const MAX_NODES: usize = 4_096;
 const MAX_LOOKS: u64 = 4_096;
 /// How deep the validator may call itself, over all levels of an instance.
 const MAX_CALLS: u64 = 512;
+/// How deep it calls itself for a subschema whose work is counted: for what
+/// counts, for the two together, and for the subschema.
+const COUNTED_CALLS: u64 = 3;
 /// Levels of an instance: the arguments stand two below the action.
 const LEVELS: usize = 62;
 
@@ -28,6 +33,8 @@ struct Node {
     here: Vec<usize>,
     /// One of each group applies to one value within.
     within: Vec<Vec<usize>>,
+    /// How many calls deep the validator goes for it alone.
+    calls: u64,
     /// Keywords that ask what the subschemas for the same value have looked at:
     /// to say so each of those is gone through again.
     unevaluated: u64,
@@ -44,27 +51,33 @@ struct Graph<'d> {
 }
 
 /// Checks the references and the cost of a whole schema; where its subschemas
-/// begin.
-pub(crate) fn check(document: &Document<'_>) -> Result<BTreeSet<usize>, SchemaRefused> {
+/// begin, and what each takes.
+pub(crate) fn check(
+    document: &Document<'_>,
+    draft: Draft,
+) -> Result<BTreeMap<usize, Work>, SchemaRefused> {
     let mut graph = Graph {
         document,
         nodes: Vec::new(),
         items: Vec::new(),
         known: BTreeMap::new(),
-        places: places::of(document.root())?,
+        places: places::of(document.root(), draft)?,
     };
     graph.node(document.root())?;
     let mut next = 0;
     while let Some(item) = graph.items.get(next).copied() {
-        let node = graph.read(item, next == 0)?;
+        let node = graph.read(item)?;
         if let Some(place) = graph.nodes.get_mut(next) {
             *place = node;
         }
         next += 1;
     }
     let order = graph.order()?;
+    let works = graph.works(&order);
     graph.bounded(&order)?;
-    Ok(graph.known.into_keys().collect())
+    let work = |number: usize| works.get(number).copied().unwrap_or_default();
+    let known = graph.known.into_iter();
+    Ok(known.map(|(at, number)| (at, work(number))).collect())
 }
 
 impl<'d> Graph<'d> {
@@ -82,7 +95,7 @@ impl<'d> Graph<'d> {
         Ok(number)
     }
 
-    fn read(&mut self, item: Item<'d>, root: bool) -> Result<Node, SchemaRefused> {
+    fn read(&mut self, item: Item<'d>) -> Result<Node, SchemaRefused> {
         let mut node = Node::default();
         if item.kind() != Kind::Object {
             return Ok(node);
@@ -104,10 +117,6 @@ impl<'d> Graph<'d> {
                     node.here.push(self.node(target)?);
                 }
                 "$dynamicRef" | "$recursiveRef" => return refused(Reason::Reference),
-                // Where a part has a name of its own, what `#` means depends on it.
-                "$id" | "id" if !root && member.kind() == Kind::String => {
-                    return refused(Reason::Reference);
-                }
                 "allOf" | "anyOf" | "oneOf" => {
                     for each in member.children() {
                         node.here.push(self.node(each)?);
@@ -160,6 +169,28 @@ impl<'d> Graph<'d> {
         node.within
             .extend(patterns.into_iter().map(|each| vec![each]));
         Ok(node)
+    }
+
+    /// What each subschema takes, with those for the same value that are not
+    /// counted themselves.
+    fn works(&mut self, order: &[usize]) -> Vec<Work> {
+        let mut works = vec![Work::default(); self.nodes.len()];
+        for number in order {
+            let (Some(node), Some(item)) = (self.nodes.get_mut(*number), self.items.get(*number))
+            else {
+                continue;
+            };
+            let mut work = Work::of(*item, self.known.len());
+            for next in &node.here {
+                let other = works.get(*next).copied().filter(|work| !work.is_counted());
+                work = work.and(other.unwrap_or_default());
+            }
+            node.calls = if work.is_counted() { COUNTED_CALLS } else { 1 };
+            if let Some(place) = works.get_mut(*number) {
+                *place = work;
+            }
+        }
+        works
     }
 
     /// Every node after those that it applies to the same value.
@@ -238,7 +269,7 @@ impl<'d> Graph<'d> {
                     again.get_mut(*number),
                 ) {
                     *look = sum;
-                    *call = deepest.saturating_add(1);
+                    *call = deepest.saturating_add(node.calls);
                     *mark = marks;
                 }
             }

@@ -61,8 +61,8 @@ impl InputSchema {
             return Err(missing());
         }
         let draft = draft(document.root())?;
-        let places = graph::check(&document)?;
-        let value = text::schema(document.root(), &places)?;
+        let places = graph::check(&document, draft)?;
+        let value = text::schema(&document, &places)?;
         let patterns = PatternOptions::regex()
             .size_limit(MAX_PATTERN_BYTES)
             .dfa_size_limit(MAX_PATTERN_BYTES);
@@ -110,18 +110,20 @@ impl InputSchema {
     pub fn check_within(&self, action: &View, steps: u64) -> Option<Result<(), Misfit>> {
         let arguments = action.root().get("arguments");
         let held = arguments.map_or(Held::Nothing, Held::Node);
-        if work::within(steps, || self.validator.is_valid(held))? {
-            return Some(Ok(()));
-        }
-        let (path, keyword) = work::within(steps, || match self.validator.validate(held) {
-            Err(error) => (
-                error.instance_path().to_string(),
-                keyword(&error.schema_path().to_string()),
-            ),
-            // INVARIANT: the two agree; where they did not, refusing is safe.
-            Ok(()) => (String::new(), "not".to_owned()),
-        })?;
-        Some(Err(misfit(&path, keyword)))
+        work::within(steps, || {
+            if self.validator.is_valid(held) {
+                return Ok(());
+            }
+            let (path, keyword) = match self.validator.validate(held) {
+                Err(error) => (
+                    error.instance_path().to_string(),
+                    keyword(&error.schema_path().to_string()),
+                ),
+                // INVARIANT: the two agree; where they did not, refusing is safe.
+                Ok(()) => (String::new(), "not".to_owned()),
+            };
+            Err(misfit(&path, keyword))
+        })
     }
 }
 
@@ -151,13 +153,18 @@ fn draft(root: Item<'_>) -> Result<Draft, SchemaRefused> {
     let Some(said) = root.get("$schema") else {
         return Ok(Draft::Draft202012);
     };
+    dialect(said).ok_or_else(|| SchemaRefused::new(Reason::Dialect, "/$schema"))
+}
+
+/// The dialect that a `$schema` names.
+pub(crate) fn dialect(said: Item<'_>) -> Option<Draft> {
     let said = said.text().unwrap_or_default();
     let said = said.trim_end_matches('#').trim_start_matches("https://");
     match said.trim_start_matches("http://") {
-        "json-schema.org/draft/2020-12/schema" => Ok(Draft::Draft202012),
-        "json-schema.org/draft/2019-09/schema" => Ok(Draft::Draft201909),
-        "json-schema.org/draft-07/schema" => Ok(Draft::Draft7),
-        "json-schema.org/draft-06/schema" => Ok(Draft::Draft6),
-        _ => Err(SchemaRefused::new(Reason::Dialect, "/$schema")),
+        "json-schema.org/draft/2020-12/schema" => Some(Draft::Draft202012),
+        "json-schema.org/draft/2019-09/schema" => Some(Draft::Draft201909),
+        "json-schema.org/draft-07/schema" => Some(Draft::Draft7),
+        "json-schema.org/draft-06/schema" => Some(Draft::Draft6),
+        _ => None,
     }
 }

@@ -9,7 +9,9 @@
 use std::collections::BTreeSet;
 
 use countersign_canon::document::{Item, Kind};
+use jsonschema::Draft;
 
+use crate::input::dialect;
 use crate::{Reason, SchemaRefused};
 
 /// What the members of an object are.
@@ -24,8 +26,8 @@ enum Members {
 /// a value by its keyword.
 ///
 /// # Errors
-/// A part that says what it is.
-pub(crate) fn of(root: Item<'_>) -> Result<BTreeSet<usize>, SchemaRefused> {
+/// A part that says what it is, but that it is of the whole's dialect.
+pub(crate) fn of(root: Item<'_>, draft: Draft) -> Result<BTreeSet<usize>, SchemaRefused> {
     let mut places = BTreeSet::new();
     let mut open = vec![(root, Members::Keywords)];
     while let Some((item, members)) = open.pop() {
@@ -34,10 +36,12 @@ pub(crate) fn of(root: Item<'_>) -> Result<BTreeSet<usize>, SchemaRefused> {
         for child in item.children() {
             let name = child.name().filter(|_| object).unwrap_or_default();
             if item.offset() != root.offset() && child.kind() == Kind::String {
-                own(name, child)?;
+                own(name, child, draft)?;
             }
             open.push(match (members, name) {
-                (Members::Keywords, "enum" | "const" | "default" | "examples") => continue,
+                (Members::Keywords, "enum" | "const" | "default" | "examples" | "example") => {
+                    continue;
+                }
                 (
                     Members::Keywords,
                     "properties" | "patternProperties" | "$defs" | "definitions"
@@ -51,8 +55,9 @@ pub(crate) fn of(root: Item<'_>) -> Result<BTreeSet<usize>, SchemaRefused> {
 }
 
 /// A name has a schema, so that a text is a keyword's.
-fn own(name: &str, member: Item<'_>) -> Result<(), SchemaRefused> {
+fn own(name: &str, member: Item<'_>, draft: Draft) -> Result<(), SchemaRefused> {
     let reason = match name {
+        "$schema" if dialect(member) == Some(draft) => return Ok(()),
         "$schema" => Reason::Dialect,
         "$id" | "$anchor" | "$dynamicAnchor" => Reason::Reference,
         _ => return Ok(()),

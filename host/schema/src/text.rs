@@ -1,57 +1,103 @@
 //! From a schema's text to the library's value, without losing a digit.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
+use countersign_canon::Document;
 use countersign_canon::document::{Item, Kind};
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Number, Value, json};
 
 use crate::decimal::Decimal;
 use crate::work::{self, Work};
 use crate::{Reason, SchemaRefused};
 
-/// The whole schema, whose parts that begin at these places are subschemas.
-/// What it says of itself is left out: it was read, and must not be read
+/// The whole schema, whose subschemas begin at these places, each with what it
+/// takes. What it says of itself is left out: it was read, and must not be read
 /// differently.
-pub(crate) fn schema(root: Item<'_>, places: &BTreeSet<usize>) -> Result<Value, SchemaRefused> {
-    let mut schema = value(root, places)?;
-    if let Value::Object(members) = &mut schema {
-        for name in ["$schema", "$id"] {
-            if members.get(name).is_some_and(Value::is_string) {
-                members.remove(name);
-            }
-        }
-    }
-    Ok(schema)
+pub(crate) fn schema(
+    document: &Document<'_>,
+    places: &BTreeMap<usize, Work>,
+) -> Result<Value, SchemaRefused> {
+    Writing { document, places }.value(document.root())
 }
 
-/// A value of the schema; its depth is bounded by the reader.
-fn value(item: Item<'_>, places: &BTreeSet<usize>) -> Result<Value, SchemaRefused> {
-    Ok(match item.kind() {
-        Kind::Null => Value::Null,
-        Kind::True => Value::Bool(true),
-        Kind::False => Value::Bool(false),
-        Kind::String => Value::String(item.text().unwrap_or_default().into_owned()),
-        Kind::Number => Value::Number(
-            number(item).ok_or_else(|| SchemaRefused::new(Reason::Number, item.pointer()))?,
-        ),
-        Kind::Array => {
-            let items = item.children().map(|each| value(each, places));
-            Value::Array(items.collect::<Result<_, _>>()?)
-        }
-        Kind::Object => {
-            let mut members = Map::new();
-            for member in item.children() {
-                let name = member.name().unwrap_or_default().to_owned();
-                members.insert(name, value(member, places)?);
+/// A schema on its way to the library.
+///
+/// A subschema `S` whose work is counted becomes `{"allOf":[WORK,S]}`: the
+/// library leaves a subschema at its first keyword that does not hold, and its
+/// own come before all others, so what is counted within `S` may never be.
+struct Writing<'d> {
+    document: &'d Document<'d>,
+    places: &'d BTreeMap<usize, Work>,
+}
+
+impl Writing<'_> {
+    /// What a subschema takes whose work is counted.
+    fn work(&self, item: Item<'_>) -> Option<Work> {
+        let work = self.places.get(&item.offset()).copied();
+        work.filter(|work| work.is_counted())
+    }
+
+    /// A value of the schema; its depth is bounded by the reader.
+    fn value(&self, item: Item<'_>) -> Result<Value, SchemaRefused> {
+        Ok(match item.kind() {
+            Kind::Null => Value::Null,
+            Kind::True => Value::Bool(true),
+            Kind::False => Value::Bool(false),
+            Kind::String => Value::String(item.text().unwrap_or_default().into_owned()),
+            Kind::Number => Value::Number(
+                number(item).ok_or_else(|| SchemaRefused::new(Reason::Number, item.pointer()))?,
+            ),
+            Kind::Array => {
+                let items = item.children().map(|each| self.value(each));
+                Value::Array(items.collect::<Result<_, _>>()?)
             }
-            if places.contains(&item.offset())
-                && let Some(work) = Work::of(item, places.len())
-            {
-                members.insert(work::NAME.to_owned(), work);
+            Kind::Object => {
+                let schema = Value::Object(self.members(item)?);
+                match self.work(item) {
+                    Some(work) => json!({"allOf": [{work::NAME: work.to_value()}, schema]}),
+                    None => schema,
+                }
             }
-            Value::Object(members)
+        })
+    }
+
+    fn members(&self, item: Item<'_>) -> Result<Map<String, Value>, SchemaRefused> {
+        let whole = item.offset() == self.document.root().offset();
+        let place = self.places.contains_key(&item.offset());
+        let mut members = Map::new();
+        for member in item.children() {
+            let name = member.name().unwrap_or_default();
+            let text = member.kind() == Kind::String;
+            let value = match name {
+                "$schema" | "$id" if whole && text => continue,
+                // Counting is ours.
+                work::NAME if place => continue,
+                "$ref" if place && text => {
+                    Value::String(self.moved(&member.text().unwrap_or_default()))
+                }
+                _ => self.value(member)?,
+            };
+            members.insert(name.to_owned(), value);
         }
-    })
+        Ok(members)
+    }
+
+    /// A reference within the schema, to where what it names stands now.
+    fn moved(&self, reference: &str) -> String {
+        let mut at = String::from("#");
+        let mut old = String::new();
+        for step in reference.trim_start_matches('#').split('/').skip(1) {
+            let from = self.document.find(&old);
+            if from.is_some_and(|from| self.work(from).is_some()) {
+                at.push_str("/allOf/1");
+            }
+            for pointer in [&mut at, &mut old] {
+                pointer.push('/');
+                pointer.push_str(step);
+            }
+        }
+        at
+    }
 }
 
 fn number(item: Item<'_>) -> Option<Number> {

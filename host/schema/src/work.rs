@@ -15,11 +15,13 @@ use serde_json::{Value, json};
 
 use crate::instance::{Held, ViewJson};
 
-/// The keyword that is put into a subschema; a schema's own is replaced.
+/// The keyword that counts what a subschema takes, before any of it is done; a
+/// schema's own is left out.
 pub(crate) const NAME: &str = "$countersign-work";
 /// Bytes of text that are looked at in one step.
 const STRIDE: usize = 32;
-/// What a subschema may go through without being counted.
+/// What a subschema may go through without being counted, with all that it
+/// applies to the same value: a few at each level are many.
 const LIGHT: u64 = 16;
 
 thread_local! {
@@ -53,19 +55,20 @@ fn text(bytes: usize) -> u64 {
 }
 
 /// What one subschema goes through: at each value, and for each thing in it.
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Work {
     here: u64,
     each: u64,
 }
 
 impl Work {
-    /// The value of the keyword, where the subschema needs one.
-    pub(crate) fn of(item: Item<'_>, subschemas: usize) -> Option<Value> {
+    /// What a subschema goes through itself, of a schema of so many.
+    pub(crate) fn of(item: Item<'_>, subschemas: usize) -> Self {
+        let mut work = Self::default();
         if item.kind() != Kind::Object {
-            return None;
+            return work;
         }
         let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
-        let mut work = Self { here: 0, each: 0 };
         for member in item.children() {
             work.here += 1;
             match member.name().unwrap_or_default() {
@@ -80,11 +83,26 @@ impl Work {
                 }
             }
         }
-        let Self { here, each } = work;
-        (here > LIGHT || each > 0).then(|| json!([here, each]))
+        work
     }
 
-    /// What [`Work::of`] wrote.
+    /// With that of a subschema for the same value, which is not counted itself.
+    pub(crate) fn and(self, other: Self) -> Self {
+        let here = self.here.saturating_add(other.here);
+        Self { here, ..self }
+    }
+
+    /// Whether it is so much that it has to be counted.
+    pub(crate) fn is_counted(self) -> bool {
+        self.here > LIGHT || self.each > 0
+    }
+
+    /// The value of the keyword.
+    pub(crate) fn to_value(self) -> Value {
+        json!([self.here, self.each])
+    }
+
+    /// What [`Work::to_value`] wrote.
     pub(crate) fn read(value: &Value) -> Self {
         let number = |at| value.get(at).and_then(Value::as_u64).unwrap_or(1);
         Self {

@@ -269,18 +269,25 @@ fn what_servers_write_is_taken() {
 
 #[test]
 fn a_deep_instance_of_a_recursive_schema_fits_a_small_stack() {
-    let schema = schema(
-        r##"{"type":"object","properties":{"k":{"anyOf":[{"allOf":[{"oneOf":[{"$ref":"#"}]}]},{"type":"null"}]}}}"##,
+    let few = r##"{"anyOf":[{"allOf":[{"oneOf":[{"$ref":"#"}]}]},{"type":"null"}]}"##;
+    // Of so many that what they take is counted.
+    let names: Vec<_> = (0..20).map(|n| format!(r#","p{n}":{{}}"#)).collect();
+    let many = format!(
+        r##"{{"anyOf":[{{"$ref":"#"}},{{"type":"null"}}]}}{}"##,
+        names.concat()
     );
-    let deep = format!("{}null{}", r#"{"k":"#.repeat(60), "}".repeat(60));
-    let view = view(Some(&deep));
-    let small = std::thread::Builder::new().stack_size(1 << 20);
-    let fits = small
-        .spawn(move || schema.check(&view).is_ok())
-        .unwrap()
-        .join()
-        .unwrap();
-    assert!(fits);
+    for of in [few, &many] {
+        let schema = schema(&format!(r#"{{"type":"object","properties":{{"k":{of}}}}}"#));
+        let deep = format!("{}null{}", r#"{"k":"#.repeat(60), "}".repeat(60));
+        let view = view(Some(&deep));
+        let small = std::thread::Builder::new().stack_size(1 << 20);
+        let fits = small
+            .spawn(move || schema.check(&view).is_ok())
+            .unwrap()
+            .join()
+            .unwrap();
+        assert!(fits);
+    }
 }
 
 #[test]

@@ -136,6 +136,63 @@ fn each_list_of_a_schema_against_as_many_values_as_there_may_be_is_refused_in_ti
             ),
             &objects,
         ),
+        // Whatever fails within may be left early, and tried again at each value.
+        (
+            format!(
+                r#"{{"anyOf":[{{"anyOf":[{}]}},true]}}"#,
+                schemas(4_000, r#"{"type":"null"}"#)
+            ),
+            &numbers,
+        ),
+        (
+            format!(
+                r#"{{"anyOf":[{{"anyOf":[{}]}},true]}}"#,
+                schemas(4_000, "false")
+            ),
+            &numbers,
+        ),
+        (
+            format!(
+                r#"{{"anyOf":[{{"allOf":[{},{{"type":"null"}}]}},true]}}"#,
+                schemas(4_000, "true")
+            ),
+            &numbers,
+        ),
+        (
+            format!(
+                r#"{{"anyOf":[{{"oneOf":[true,{},true]}},true]}}"#,
+                schemas(4_000, "false")
+            ),
+            &numbers,
+        ),
+        (
+            format!(
+                r#"{{"anyOf":[{{"not":{{"allOf":[{},false]}}}},true]}}"#,
+                schemas(4_000, "true")
+            ),
+            &numbers,
+        ),
+        (
+            format!(
+                r#"{{"anyOf":[{{"patternProperties":{{{},"^k0$":false}}}},true]}}"#,
+                named(1_000, "true").replace("\"k0\"", "\"kk\"")
+            ),
+            &objects,
+        ),
+        (
+            format!(
+                r#"{{"anyOf":[{{"dependentSchemas":{{{},"k0":false}}}},true]}}"#,
+                named(4_000, "true").replace("\"k0\"", "\"kk\"")
+            ),
+            &objects,
+        ),
+        {
+            let few = |of: &str| format!(r#"{{"anyOf":[{}]}}"#, schemas(15, of));
+            (
+                format!(r#"{{"anyOf":[{},true]}}"#, few(&few(&few("false")))),
+                &numbers,
+            )
+        },
     ] {
         let short: String = of.chars().take(80).collect();
         let schema = items(&of);

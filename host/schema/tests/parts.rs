@@ -77,7 +77,10 @@ fn a_part_that_says_what_it_is_is_refused_wherever_it_stands() {
             for (own, reason) in &own {
                 let part = format!(r#"{{{own},"maximum":1000}}"#);
                 let text = holding(dialect, keyword, around, &part, "true", "");
-                assert_eq!(refused(&text), Some(*reason), "{text}");
+                // What says no more than the whole does is said twice and harmless.
+                let same = own.contains(&format!("\"{dialect}\""));
+                let expected = (!same).then_some(*reason);
+                assert_eq!(refused(&text), expected, "{text}");
             }
         }
     }
@@ -93,13 +96,20 @@ fn a_dialect_within_does_not_take_a_keyword_out_of_force() {
 
 #[test]
 fn a_reference_into_any_part_is_as_if_the_part_stood_there() {
+    // So many members that what holds them is counted, and stands elsewhere then.
+    let many: String = (0..20).map(|n| format!(r#","x-{n}":0"#)).collect();
+    let ways = PLACES
+        .into_iter()
+        .flat_map(|place| [(place, ""), (place, &*many)]);
+    let ways: Vec<_> = ways.collect();
     for dialect in DIALECTS {
-        for (keyword, path, around) in PLACES {
+        for ((keyword, path, around), more) in &ways {
             let n = format!(r##"{{"$ref":"#/properties/unused/{keyword}{path}"}}"##);
             // Another schema has the same name where the part stands.
-            let part = r##"{"$ref":"#/$defs/n","$defs":{"n":{"type":"string"}}}"##;
-            let defs = r#","$defs":{"n":{"type":"integer","maximum":5}}"#;
-            let referred = schema(&holding(dialect, keyword, around, part, &n, defs));
+            let part =
+                format!(r##"{{"$ref":"#/$defs/n","$defs":{{"n":{{"type":"string"}}}}{more}}}"##);
+            let defs = format!(r#","$defs":{{"n":{{"type":"integer","maximum":5{more}}}}}{more}"#);
+            let referred = schema(&holding(dialect, keyword, around, &part, &n, &defs));
             let inlined = r#"{"type":"integer","maximum":5}"#;
             let inlined = schema(&holding(dialect, keyword, around, "true", inlined, ""));
             for value in ["3", "5", "6", "3.5", "\"x\"", "null"] {
@@ -150,7 +160,7 @@ fn what_a_part_costs_is_counted_wherever_it_stands() {
 
 #[test]
 fn a_value_is_no_schema_and_a_name_no_keyword() {
-    for keyword in ["enum", "const", "default", "examples"] {
+    for keyword in ["enum", "const", "default", "examples", "example"] {
         let (around, path) = match keyword {
             "enum" | "examples" => ("[$]", "/0"),
             _ => ("$", ""),
