@@ -218,8 +218,8 @@ impl Log {
     }
 
     fn is_signed(&self) -> bool {
-        let signed = self.checkpoint.as_ref().map_or(0, |newest| newest.size);
-        signed >= self.known.head.size
+        let newest = self.checkpoint.as_ref();
+        newest.is_some_and(|newest| newest.size >= self.known.head.size)
     }
 }
 

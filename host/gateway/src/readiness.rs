@@ -17,7 +17,7 @@ pub(crate) enum Hindrance {
     Draining,
     /// The ledger failed; the process ends.
     Failed,
-    /// The database is behind its anchor.
+    /// The database is older than it was.
     RolledBack,
     /// The database or the anchor is not there.
     Away,

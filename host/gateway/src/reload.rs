@@ -154,7 +154,7 @@ impl Gateway {
         put
     }
 
-    /// Admits again on a ledger that is behind its anchor: what decides stands in
+    /// Admits again on a ledger that went back in time: what decides stands in
     /// the log before anything is admitted, and its epochs are the log's.
     pub(crate) async fn accept_rollback(&self, draft: Draft) -> Result<Position, LedgerError> {
         let _turn = self.decisions.turn().await;

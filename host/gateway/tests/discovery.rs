@@ -135,7 +135,7 @@ async fn leave(gateway: &Gateway, client: &Client, body: &str) -> String {
     let _ = stream.write_all(head.as_bytes()).await;
     let _ = stream.write_all(body.as_bytes()).await;
     let mut answer = vec![0; 4_096];
-    let read = timeout(Duration::from_millis(1_500), stream.read(&mut answer)).await;
+    let read = timeout(Duration::from_secs(3), stream.read(&mut answer)).await;
     let read = read.map_or(0, Result::unwrap_or_default);
     String::from_utf8_lossy(&answer[..read]).into_owned()
 }
@@ -234,7 +234,9 @@ async fn a_list_that_does_not_come_to_rest_leaves_few_entries_and_holds_nobody_e
     // A name that is not offered makes it look again, as its poll does.
     let flips = || a.asked("tools/list").len();
     let mut calls = 0;
+    let began = tokio::time::Instant::now();
     while flips() < 25 {
+        assert!(began.elapsed() < LONG, "{} looks", flips());
         at_a.call("other", "{}", None).await;
         let answer = at_b.call("pay", "{}", None).await;
         assert_eq!(answer.code(), None, "{answer:?}");
@@ -248,7 +250,9 @@ async fn a_list_that_does_not_come_to_rest_leaves_few_entries_and_holds_nobody_e
     // The list that it comes to rest with is written in the end.
     let rest = r#"{"tools":[{"name":"pay","title":"rest","inputSchema":{"type":"object"}}]}"#;
     a.answer("tools/list", rest);
-    tokio::time::sleep(Duration::from_secs(9)).await;
+    // Pauses grow to twice their length: the next one is over after as long again.
+    let pause = began.elapsed() + Duration::from_secs(5);
+    tokio::time::sleep(pause).await;
     let refused = at_a.call("pay", "{}", None).await.code();
     assert_eq!(refused.as_deref(), Some("catalog-drift"));
     let (_, folder) = gateway.stop().await;

@@ -301,6 +301,7 @@ async fn bodies_are_bounded_together_for_as_long_as_their_calls_last() {
     until("they were sent", || upstream.effects() == 5).await;
     let more = large(6).await.unwrap();
     assert_eq!(more.code().as_deref(), Some("overloaded"));
+    assert_eq!(more.status, 200, "it was classified, and is told in band");
     assert!(more.data()["retry_after_ms"].is_u64(), "{}", more.text());
     upstream.behave(Behaviour::Result(r#"{"content":[]}"#.to_owned()));
     let small = session.post(call(7, "pay", "{}", None)).await;

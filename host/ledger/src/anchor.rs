@@ -15,7 +15,7 @@ use std::path::Path;
 use countersign_canon::Digest;
 use countersign_evidence::{Head, LogId};
 
-use crate::known::End;
+use crate::known::{End, Known};
 
 /// The first line, so that the file says what it is.
 const TITLE: &str = "countersign ledger anchor v1";
@@ -41,6 +41,18 @@ impl Anchor {
             last: head.last(),
             others: others.to_vec(),
         }
+    }
+
+    /// That of what a process has seen of its own log and of the others'; none where
+    /// it has seen nothing of its own.
+    pub(crate) fn seen(known: &Known, log_id: &LogId) -> Option<Self> {
+        let own = known.own_end(log_id)?;
+        Some(Self {
+            log_id: own.log_id,
+            size: own.size,
+            last: Some(own.last),
+            others: known.others().to_vec(),
+        })
     }
 
     fn text(&self) -> String {

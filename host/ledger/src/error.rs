@@ -166,11 +166,14 @@ pub enum LedgerError {
     /// settles nothing.
     #[error("the execution has another owner, or none")]
     Fenced,
-    /// The database is behind its anchor; nothing is admitted until an operator
-    /// resolves it.
+    /// The database is older than it was; nothing is admitted until an operator
+    /// accepts it.
     #[error("the ledger was rolled back")]
     RolledBack,
-    /// The database is not behind its anchor: there is nothing to accept.
+    /// The log goes on under another key than this ledger's: nothing may be signed.
+    #[error("the log goes on under another key")]
+    OtherKey,
+    /// The database did not go back: there is nothing to accept.
     #[error("the ledger is not rolled back")]
     NotRolledBack,
     /// The state machine refuses the event.
@@ -199,6 +202,7 @@ impl LedgerError {
             Self::Settlement => "settlement-failed",
             Self::Fenced => "execution-fenced",
             Self::RolledBack => "ledger-rolled-back",
+            Self::OtherKey => "ledger-other-log",
             Self::NotRolledBack => "ledger-not-rolled-back",
             Self::Illegal(_) => "execution-state",
             Self::NotFound => "execution-unknown",
@@ -208,12 +212,13 @@ impl LedgerError {
     }
 
     /// Every code that [`LedgerError::code`] gives.
-    pub const CODES: [&'static str; 10] = [
+    pub const CODES: [&'static str; 11] = [
         "ledger-unavailable",
         "overloaded",
         "settlement-failed",
         "execution-fenced",
         "ledger-rolled-back",
+        "ledger-other-log",
         "ledger-not-rolled-back",
         "execution-state",
         "execution-unknown",

@@ -7,15 +7,19 @@
 //! from before it was asked for, so it never ends later here than there.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::options::Clock;
 
 /// The lease of one incarnation.
-pub(crate) struct Lease(Option<Limited>);
+pub(crate) enum Lease {
+    /// Until it is ended.
+    Endless(AtomicBool),
+    Limited(Limited),
+}
 
-struct Limited {
+pub(crate) struct Limited {
     clock: Arc<dyn Clock>,
     length: Duration,
     /// Microseconds of the clock that counts suspension; 0 once it is over.
@@ -23,40 +27,42 @@ struct Limited {
 }
 
 impl Lease {
-    /// That of an incarnation that nobody can give up while it lives.
+    /// That of an incarnation that no other can give up while it lives.
     pub(crate) fn endless() -> Self {
-        Self(None)
+        Self::Endless(AtomicBool::new(false))
     }
 
     /// One that has not begun.
     pub(crate) fn of(length: Duration, clock: Arc<dyn Clock>) -> Self {
-        Self(Some(Limited {
+        Self::Limited(Limited {
             clock,
             length,
             ends_us: AtomicU64::new(0),
-        }))
+        })
     }
 
     /// It was renewed, by a statement that was sent at `asked` or later.
     pub(crate) fn renewed(&self, asked: Duration) {
-        if let Some(limited) = &self.0 {
+        if let Self::Limited(limited) = self {
             let ends = asked.saturating_add(limited.length);
             let ends_us = u64::try_from(ends.as_micros()).unwrap_or(u64::MAX);
             limited.ends_us.store(ends_us, Ordering::SeqCst);
         }
     }
 
-    /// It is over for good.
+    /// It is over.
     pub(crate) fn end(&self) {
-        if let Some(limited) = &self.0 {
-            limited.ends_us.store(0, Ordering::SeqCst);
+        match self {
+            Self::Endless(over) => over.store(true, Ordering::SeqCst),
+            Self::Limited(limited) => limited.ends_us.store(0, Ordering::SeqCst),
         }
     }
 
     /// Whether at least a third of it is left.
     pub(crate) fn allows_sending(&self) -> bool {
-        let Some(limited) = &self.0 else {
-            return true;
+        let limited = match self {
+            Self::Endless(over) => return !over.load(Ordering::SeqCst),
+            Self::Limited(limited) => limited,
         };
         let ends = Duration::from_micros(limited.ends_us.load(Ordering::SeqCst));
         ends.saturating_sub(limited.clock.since_boot()) >= limited.length / 3
@@ -65,9 +71,11 @@ impl Lease {
 
 impl std::fmt::Debug for Lease {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Lease")
-            .field(&self.0.as_ref().map(|limited| limited.length))
-            .finish()
+        let length = match self {
+            Self::Endless(_) => None,
+            Self::Limited(limited) => Some(limited.length),
+        };
+        f.debug_tuple("Lease").field(&length).finish()
     }
 }
 
@@ -107,5 +115,9 @@ mod tests {
         assert!(lease.allows_sending());
         lease.end();
         assert!(!lease.allows_sending());
+        let endless = Lease::endless();
+        assert!(endless.allows_sending());
+        endless.end();
+        assert!(!endless.allows_sending());
     }
 }

@@ -33,7 +33,7 @@ pub struct Ledger {
 
 struct Shared {
     queue: Arc<Queue>,
-    reads: Box<dyn Reads>,
+    reads: Arc<dyn Reads>,
     log_id: LogId,
     writer: Mutex<Option<JoinHandle<Result<(), LedgerError>>>>,
 }
@@ -66,7 +66,7 @@ impl Drop for Watching {
 /// A store that is open, with its readers' side.
 pub(crate) struct Opened<S> {
     pub(crate) store: S,
-    pub(crate) reads: Box<dyn Reads>,
+    pub(crate) reads: Arc<dyn Reads>,
 }
 
 impl Shared {
@@ -96,7 +96,7 @@ impl Ledger {
     /// `key` signs the log's checkpoints and names the log: a restart goes on with
     /// the same log and key.
     ///
-    /// A database behind its anchor is opened for reading; everything else
+    /// A database that went back in time is opened for reading; everything else
     /// answers [`LedgerError::RolledBack`].
     ///
     /// # Errors
@@ -156,8 +156,8 @@ impl Ledger {
             match open(&asked) {
                 Ok(Opened { store, reads }) => {
                     theirs.enlist(store.incarnation());
-                    drop(opened.send(Ok(reads)));
-                    Writer::new(store, options, clock, key, theirs).run()
+                    drop(opened.send(Ok(Arc::clone(&reads))));
+                    Writer::new(store, options, clock, key, theirs, reads).run()
                 }
                 Err(error) => {
                     drop(opened.send(Err(error)));
@@ -203,7 +203,7 @@ impl Ledger {
         self.shared.queue.incarnation()
     }
 
-    /// Whether the database was found behind its anchor, and nobody has accepted
+    /// Whether the database was found older than it was, and nobody has accepted
     /// that since.
     #[must_use]
     pub fn rolled_back(&self) -> bool {
@@ -331,7 +331,7 @@ impl Ledger {
         })
     }
 
-    /// Accepts that the database is behind its anchor: appends `draft`, which
+    /// Accepts that the database went back in time: appends `draft`, which
     /// brings who accepts it and why, begins a new incarnation, appends `then`,
     /// and admits from there on. What was used in the time that is lost looks
     /// new from then on. What the anchor knew joins the reason.

@@ -171,12 +171,12 @@ impl Queue {
         self.failed.load(Ordering::SeqCst)
     }
 
-    /// Whether the store is behind its anchor, so that nothing is admitted.
+    /// Whether the store went back in time, so that nothing is admitted.
     pub(crate) fn rolled_back(&self) -> bool {
         self.rolled_back.load(Ordering::SeqCst)
     }
 
-    /// The database was found behind its anchor, or that was accepted.
+    /// The database was found older than it was, or that was accepted.
     pub(crate) fn set_rolled_back(&self, rolled_back: bool) {
         self.rolled_back.store(rolled_back, Ordering::SeqCst);
     }

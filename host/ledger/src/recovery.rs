@@ -142,15 +142,15 @@ pub(crate) fn begin<S: Store>(
     write_anchor(store, path)
 }
 
-/// Accepts that the store is behind its anchor. The entry that says so is
-/// durable before the anchor moves: after a crash in between it has to be
-/// accepted again.
+/// Accepts that the store went back in time, where what is there then holds by
+/// `check`. The entry that says so is durable before the anchor moves: after a crash
+/// in between it has to be accepted again.
 pub(crate) fn accept<S: Store>(
     store: &mut S,
     path: &Path,
     clock: &dyn Clock,
-    mut draft: Draft,
-    then: &[(Draft, InForce)],
+    (mut draft, then): (Draft, &[(Draft, InForce)]),
+    check: impl FnOnce() -> Result<(), OpenError>,
 ) -> Result<(Position, Epochs), OpenError> {
     if let Some(resolution) = &mut draft.resolution {
         resolution.reason = format!("{} [{}]", resolution.reason, lost(path));
@@ -158,6 +158,7 @@ pub(crate) fn accept<S: Store>(
     draft.kind = Kind::Rollback;
     let taken_up = store.forget().and_then(|()| store.look());
     taken_up.map_err(|error| store.cannot_open(&error))?;
+    check()?;
     let accepted = enlist(store, clock, &[(draft, InForce::Unchanged)]).and_then(|first| {
         while give_up(store, clock)?.is_some() {}
         let epochs = append_all(store, clock, then)?;
@@ -208,7 +209,7 @@ fn append_all<S: Store>(
 
 fn write_anchor<S: Store>(store: &mut S, path: &Path) -> Result<(), OpenError> {
     let head = store.head().map_err(|error| store.cannot_open(&error))?;
-    Anchor::of(&head, store.others())
+    Anchor::of(&head, store.known().others())
         .write(path)
         .map_err(|source| OpenError::File {
             what: "write the anchor",

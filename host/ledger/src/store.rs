@@ -13,7 +13,7 @@ use countersign_evidence::{Agent, CallId, ExecutionId, Head};
 
 use crate::error::OpenError;
 use crate::identity::Incarnation;
-use crate::known::End;
+use crate::known::{End, Known};
 use crate::lease::Lease;
 use crate::plan::{Base, Batch, Row, Rows};
 use crate::request::{Intent, Request, Which};
@@ -67,7 +67,7 @@ pub(crate) trait Store {
     fn look(&mut self) -> Result<(), StoreError>;
 
     /// How far the other logs of the store have come, as it was seen last.
-    fn others(&self) -> &[End];
+    fn known(&self) -> &Known;
 
     /// Takes up what an anchor names of other logs.
     fn remember(&mut self, others: &[End]);

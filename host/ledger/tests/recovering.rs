@@ -114,6 +114,40 @@ fn a_log_that_comes_back_from_before_a_change_of_its_key_goes_on_under_the_key_o
     verify(&ledger);
 }
 
+#[test]
+fn a_log_that_goes_back_under_way_to_before_a_change_of_its_key_is_not_accepted_under_the_new_one()
+{
+    let fixture = Fixture::new();
+    run_one(&fixture, "first");
+    fixture.copy_in_place();
+    let now = || SigningKey::from_seed(support::log_id(), &[9; 32]);
+    let open = |key| Ledger::open_sqlite(fixture.options.clone(), clock(), key).unwrap();
+    let ledger = fixture.open();
+    let mut draft = support::operator();
+    draft.kind = Kind::KeyRotated;
+    draft.key = Some(support::key().rotate(&now().verifying_key()));
+    ledger.append(draft, InForce::Unchanged).wait().unwrap();
+    ledger.stop().unwrap();
+    drop(ledger);
+    let ledger = open(now());
+    run_on(&ledger, "second");
+    fixture.put_back_in_place();
+    let said = ledger.reserve(call("third", None).attempt()).wait();
+    assert_eq!(said.unwrap_err(), LedgerError::RolledBack);
+    let accepted = ledger.accept_rollback(support::operator(), Vec::new());
+    assert_eq!(accepted.wait().unwrap_err(), LedgerError::OtherKey);
+    assert!(ledger.rolled_back());
+    drop(ledger.stop());
+    drop(ledger);
+    let ledger = open(support::key());
+    assert!(ledger.rolled_back());
+    let accepted = ledger.accept_rollback(support::operator(), Vec::new());
+    accepted.wait().unwrap();
+    run_on(&ledger, "again");
+    ledger.stop().unwrap();
+    verify(&ledger);
+}
+
 fn run_on(ledger: &Ledger, name: &str) {
     let token = reserve(ledger, &call(name, Some(name)));
     ledger.settle(token, succeeded()).wait().unwrap();

@@ -149,8 +149,8 @@ impl Heads {
         let Some((size, newest)) = newest(&self.roots, &proof.log_id) else {
             return;
         };
-        // Every log begins with none of its entries.
-        if proof.to != size || proof.from == 0 {
+        // Every log begins with none of its entries, and ends with itself.
+        if proof.to != size || proof.from == 0 || proof.from >= size {
             return;
         }
         // Heads of one size have one root, or are contradicted already.

@@ -9,12 +9,17 @@ use countersign_evidence::KeyRotation;
 use countersign_evidence::checkpoint::SignedCheckpoint;
 use countersign_evidence::key::VerifyingKey;
 
+/// How many changes of the key before the trusted one are kept.
+const EARLIER: usize = 1_024;
+
 /// The keys of one log.
 #[derive(Debug, Default)]
 pub(crate) struct Keys {
     in_force: Vec<Term>,
     /// Predecessors of trusted keys, with the size up to which they signed.
     before: Vec<(VerifyingKey, u64)>,
+    /// Rotations that no key in force stated, in the order of the log.
+    earlier: Vec<(KeyRotation, u64)>,
     /// Whether any rotation could not be followed.
     pub(crate) foreign_rotation: bool,
 }
@@ -64,20 +69,28 @@ impl Keys {
                 from: size,
                 to: u64::MAX,
             });
-            return;
+        } else if self.earlier.len() < EARLIER {
+            self.earlier.push((rotation.clone(), size));
+        } else {
+            self.foreign_rotation = true;
         }
-        let previous = VerifyingKey::parse(&rotation.previous).ok();
-        let stated = previous.filter(|previous| previous.follow(rotation).is_some());
-        match stated {
-            Some(previous)
-                if self
-                    .in_force
-                    .iter()
-                    .any(|t| t.key.to_string() == rotation.next) =>
-            {
-                self.before.push((previous, size));
+    }
+
+    /// All rotations are there: those that no trusted key stated lead to one, from
+    /// the last to the first, or are foreign.
+    pub(crate) fn settle(&mut self) {
+        for (rotation, size) in std::mem::take(&mut self.earlier).into_iter().rev() {
+            let leads = |key: &VerifyingKey| key.to_string() == rotation.next;
+            let known = self.in_force.iter().map(|term| &term.key);
+            let known = known.chain(self.before.iter().map(|(key, _)| key));
+            let stated = VerifyingKey::parse(&rotation.previous).ok();
+            let stated = stated.filter(|previous| previous.follow(&rotation).is_some());
+            match stated {
+                Some(previous) if known.into_iter().any(leads) => {
+                    self.before.push((previous, size));
+                }
+                _ => self.foreign_rotation = true,
             }
-            _ => self.foreign_rotation = true,
         }
     }
 

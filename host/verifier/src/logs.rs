@@ -129,6 +129,9 @@ impl Logs {
     /// Goes on to the proofs: all entries are in, so it is known which key may
     /// sign which head.
     pub(crate) fn entries_end(&mut self, findings: &mut Findings) {
+        for log in self.logs.values_mut() {
+            log.keys.settle();
+        }
         let logs = &self.logs;
         self.heads.judge(
             |note| {
@@ -169,7 +172,10 @@ impl Logs {
 
     /// Takes a proof that an earlier checkpoint is the beginning of a later one.
     pub(crate) fn consistency(&mut self, proof: &Consistency, findings: &mut Findings) {
-        self.heads.consistency(proof, findings);
+        // A whole log is built again, and needs none.
+        if !self.whole {
+            self.heads.consistency(proof, findings);
+        }
     }
 
     /// Compares everything with what was signed, once all entries are in.

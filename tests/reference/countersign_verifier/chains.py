@@ -92,13 +92,13 @@ class Execution:
         if fence < self.fence and kind != "late-answer":
             return "its fence falls"
         self.fence = max(self.fence, fence)
+        if kind == "resolution" and entry["outcome"] == "not-attempted":
+            if entry["effect_boundary"] == "response-received":
+                return "nothing attempted, and yet an answer"
         if kind not in KINDS:
             self.state = "unknown"
         if kind == "refusal" or self.state == "unknown":
             return None
-        if kind == "resolution" and entry["outcome"] == "not-attempted":
-            if entry["effect_boundary"] == "response-received":
-                return "nothing attempted, and yet an answer"
         if kind == "round":
             return self._round(entry)
         after = TABLE.get((kind, self.state))

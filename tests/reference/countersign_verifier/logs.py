@@ -14,6 +14,7 @@ class Terms:
     def __init__(self, trusted):
         self.terms = [[key, 0, None] for key in trusted]
         self.before = []
+        self.earlier = []
         self.foreign = False
 
     def rotate(self, rotation, size):
@@ -23,15 +24,20 @@ class Terms:
                 term[2] = size
                 self.terms.append([following, size, None])
                 return
-        try:
-            previous = Key(rotation["previous"])
-        except ValueError:
-            previous = None
-        trusted = [term[0].text for term in self.terms]
-        if previous and previous.follow(rotation) and rotation["next"] in trusted:
-            self.before.append((previous, size))
-        else:
-            self.foreign = True
+        self.earlier.append((rotation, size))
+
+    def settle(self):
+        """Follows the changes that no trusted key stated back from a trusted key."""
+        for rotation, size in reversed(self.earlier):
+            try:
+                previous = Key(rotation["previous"])
+            except ValueError:
+                previous = None
+            known = [term[0].text for term in self.terms] + [key.text for key, _ in self.before]
+            if previous and previous.follow(rotation) and rotation["next"] in known:
+                self.before.append((previous, size))
+            else:
+                self.foreign = True
 
     def signer(self, note):
         """`trusted`, `before`, `nobody` (no key is trusted) or `other`."""
@@ -103,6 +109,7 @@ def check(manifest, entries, notes, proofs, consistencies, trust, since, finding
         for entry in held:
             if entry["kind"] == "key-rotated" and entry["key"] is not None:
                 keys.rotate(entry["key"], int(entry["sequence"]) + 1)
+        keys.settle()
         sound, following, broken = positions(log, held, whole, findings)
         tree = Tree([raw(entry["hash"]) for entry in sound]) if whole else None
         state[log] = (keys, held, len(sound), following, broken, tree)

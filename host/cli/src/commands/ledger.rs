@@ -85,7 +85,7 @@ pub(crate) enum Rollback {
     Accept(Accept),
 }
 
-/// Admit again, on a ledger that is behind its anchor
+/// Admit again, on a ledger that went back in time
 ///
 /// Identifiers that were used in the time that is lost look new from then on:
 /// a repeat of such a call is sent again. Bring back the newest database
@@ -94,7 +94,7 @@ pub(crate) enum Rollback {
 #[command(after_help = "\
 Exit status:
   0  it admits again, and the entry stands in the log
-  1  it was refused: the ledger is not behind its anchor
+  1  it was refused: the ledger did not go back, or goes on under another key
   2  wrong usage, nobody answers, or the ledger cannot be asked now")]
 pub(crate) struct Accept {
     #[command(flatten)]
@@ -139,7 +139,7 @@ impl Standing {
 /// Why nothing is admitted, in words.
 fn because(hindrance: &str) -> &'static str {
     match hindrance {
-        "rolled-back" => "nothing: it is behind its anchor",
+        "rolled-back" => "nothing: it is older than it was",
         "away" => "nothing: the database, or the anchor, is away",
         "failed" => "nothing: it failed, and the gateway ends",
         "draining" => "nothing: the gateway is being stopped",

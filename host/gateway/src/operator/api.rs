@@ -194,7 +194,7 @@ pub struct Status {
     pub last: Option<String>,
     /// The incarnation that answers.
     pub incarnation: i64,
-    /// Whether the database was found behind its anchor, so that nothing is
+    /// Whether the database was found older than it was, so that nothing is
     /// admitted.
     pub rolled_back: bool,
     /// Why nothing is admitted, as `/readyz` has it: `draining`, `failed`,

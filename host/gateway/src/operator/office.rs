@@ -117,7 +117,7 @@ impl Office {
         status(()) -> Status, "/v1/ledger/status";
         /// Copies the database into a new file.
         backup(Backup) -> BackedUp, "/v1/ledger/backup";
-        /// Admits again on a ledger that is behind its anchor.
+        /// Admits again on a ledger that went back in time.
         accept_rollback(AcceptRollback) -> Place, "/v1/ledger/rollback/accept";
         /// One page of open executions.
         list(List) -> Listed, "/v1/executions/list";

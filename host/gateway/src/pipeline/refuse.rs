@@ -346,6 +346,7 @@ pub(crate) fn ledger_problem(error: &LedgerError) -> Problem {
         LedgerError::Illegal(Illegal::Rounds) => ErrorCode::RoundLimit,
         LedgerError::Illegal(_)
         | LedgerError::NotRolledBack
+        | LedgerError::OtherKey
         | LedgerError::NotFound
         | LedgerError::Unclassified => ErrorCode::Internal,
     });

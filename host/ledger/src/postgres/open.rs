@@ -98,7 +98,7 @@ pub(crate) fn open(postgres: &Postgres, asked: &Opening<'_>) -> Result<Opened<St
     }
     Ok(Opened {
         store,
-        reads: Box::new(reads),
+        reads: Arc::new(reads),
     })
 }
 

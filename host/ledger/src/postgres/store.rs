@@ -315,8 +315,8 @@ impl store::Store for Store {
         self.compare(held, &newest)
     }
 
-    fn others(&self) -> &[End] {
-        self.known.others()
+    fn known(&self) -> &Known {
+        &self.known
     }
 
     fn remember(&mut self, others: &[End]) {

@@ -80,7 +80,7 @@ pub(crate) fn open(asked: &Opening<'_>) -> Result<Opened<Store>, OpenError> {
         },
         _lock: lock,
     };
-    let reads = Box::new(Readers::new(options.path.clone(), log_id.clone(), long));
+    let reads = Arc::new(Readers::new(options.path.clone(), log_id.clone(), long));
     in_force::check(reads.as_ref(), asked.key)?;
     let anchor = recovery::anchor(&options.anchor)?;
     let behind = recovery::behind(&mut store, anchor.as_ref(), log_id, anchored);

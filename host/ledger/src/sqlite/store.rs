@@ -158,13 +158,16 @@ impl store::Store for Store {
         Ok(())
     }
 
-    fn others(&self) -> &[End] {
-        self.known.others()
+    fn known(&self) -> &Known {
+        &self.known
     }
 
     fn remember(&mut self, _others: &[End]) {}
 
     fn forget(&mut self) -> Result<(), StoreError> {
+        // Permits from before are for executions that the store may not hold.
+        self.lease.end();
+        self.lease = Arc::new(Lease::endless());
         self.known.forget();
         Ok(())
     }

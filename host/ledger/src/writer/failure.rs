@@ -9,6 +9,7 @@ use countersign_evidence::RefusalCode;
 
 use super::Writer;
 use super::answers::{Said, refuse};
+use crate::anchor::Anchor;
 use crate::error::{LedgerError, OpenError};
 use crate::plan::AttemptAnswer;
 use crate::probe::Point;
@@ -138,6 +139,9 @@ impl<S: Store> Writer<S> {
             return true;
         }
         if let Err(error) = self.open_again() {
+            if error == StoreError::RolledBack {
+                self.found_rolled_back();
+            }
             tracing::error!(%error, "the ledger cannot be opened again");
             return false;
         }
@@ -188,10 +192,17 @@ impl<S: Store> Writer<S> {
         true
     }
 
-    /// The store is not as it was left.
+    /// The store is not as it was left. What this process has seen of it may be more
+    /// than the anchor names, so that goes there: another start must not take the
+    /// older store for whole.
     pub(super) fn found_rolled_back(&mut self) {
         tracing::error!("the ledger is older than it was: nothing is admitted");
         self.queue.set_rolled_back(true);
+        if let Some(seen) = Anchor::seen(self.store.known(), self.key.name())
+            && let Err(error) = seen.write(&self.options.anchor)
+        {
+            tracing::error!(%error, "the anchor cannot be written: do not start again before the rollback is accepted");
+        }
         // What had begun in it holds a lock. The connection is opened again before
         // an operator's word is carried out.
         drop(self.store.rollback());
@@ -208,7 +219,6 @@ impl<S: Store> Writer<S> {
         // A running ledger whose anchor was taken away writes it again.
         let log_id = self.key.name().clone();
         if recovery::behind(&mut self.store, anchor.as_ref(), &log_id, false)? {
-            self.found_rolled_back();
             return Err(StoreError::RolledBack);
         }
         Ok(())

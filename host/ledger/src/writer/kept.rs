@@ -21,6 +21,11 @@ const BYTES_AT_ONCE: usize = 1 << 20;
 /// How often an outcome is tried alone with the answer that is kept with it.
 const TRIES_WITH_ANSWER: u8 = 3;
 
+/// How many tries of one look through what is kept may fail, and of the last one:
+/// after each a connection is opened again, and requests wait meanwhile.
+const FAILURES: u32 = 64;
+const LAST_FAILURES: u32 = 512;
+
 /// An outcome, and whose it is.
 pub(super) type Outcome = (Closed, Settlement);
 
@@ -32,7 +37,8 @@ impl<S: Store> Writer<S> {
         let mut most = AT_ONCE;
         // More than it takes to find each that fails, with its answer and without.
         let mut tries = self.kept.len().saturating_mul(8).saturating_add(16);
-        while tries > 0 && !self.queue.failed() && self.connect() {
+        let mut failures = if last { LAST_FAILURES } else { FAILURES };
+        while tries > 0 && failures > 0 && !self.queue.failed() && self.connect() {
             tries -= 1;
             // What was in doubt is among them now.
             waiting.extend(self.kept.drain(..));
@@ -43,6 +49,7 @@ impl<S: Store> Writer<S> {
             }
             self.serve(group.into_iter().map(again).collect());
             let failed = std::mem::take(&mut self.kept);
+            failures -= u32::from(!failed.is_empty());
             if failed.is_empty() {
                 most = most.saturating_mul(2).min(AT_ONCE);
             } else if size > 1 {
@@ -66,8 +73,10 @@ impl<S: Store> Writer<S> {
             // It may take long, and a lease does not wait.
             self.keep_store();
         }
+        // What was not come to is first next time.
         self.kept.extend(waiting);
         self.kept.append(&mut hopeless);
+        self.tried = self.clock.monotonic();
     }
 }
 

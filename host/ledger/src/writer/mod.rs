@@ -35,6 +35,7 @@ use crate::options::{Clock, Options};
 use crate::plan::{Batch, Nearing, Plan};
 use crate::probe::Point;
 use crate::queue::Queue;
+use crate::reading::Reads;
 use crate::recovery;
 use crate::request::Request;
 use crate::store::{Store, StoreError, Wanted};
@@ -52,6 +53,7 @@ pub(crate) struct Writer<S> {
     clock: Arc<dyn Clock>,
     key: SigningKey,
     queue: Arc<Queue>,
+    reads: Arc<dyn Reads>,
     /// Settlements that could not be made durable yet.
     kept: Vec<kept::Outcome>,
     /// A commit of which it is not known whether it took effect.
@@ -75,15 +77,17 @@ impl<S: Store> Writer<S> {
         clock: Arc<dyn Clock>,
         key: SigningKey,
         queue: Arc<Queue>,
+        reads: Arc<dyn Reads>,
     ) -> Self {
         let now = clock.monotonic();
-        let anchored = store.others().to_vec();
+        let anchored = store.known().others().to_vec();
         Self {
             store,
             options,
             clock,
             key,
             queue,
+            reads,
             kept: Vec::new(),
             doubt: None,
             connected: true,

@@ -145,7 +145,7 @@ impl<S: Store> Writer<S> {
         // What the others have come to since belongs into the anchor too.
         let due = self.signed.size < self.signed.log_size
             || self.anchor_failed
-            || self.store.others() != self.anchored;
+            || self.store.known().others() != self.anchored;
         if !self.connected || !due {
             return;
         }
@@ -165,7 +165,7 @@ impl<S: Store> Writer<S> {
             at: self.clock.monotonic(),
             log_size: head.size(),
         };
-        let anchor = Anchor::of(&head, self.store.others());
+        let anchor = Anchor::of(&head, self.store.known().others());
         let anchored = anchor.write(&self.options.anchor);
         if let Err(error) = &anchored {
             tracing::error!(%error, "the anchor cannot be written: nothing is admitted");

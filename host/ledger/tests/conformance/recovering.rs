@@ -333,6 +333,11 @@ pub fn a_store_that_goes_back_behind_a_connection_that_holds_writes_nothing_more
             size,
             "`{what}` has grown it"
         );
+        // Another start takes the older store for no whole one either.
+        drop(ledger.stop());
+        drop(ledger);
+        let ledger = fixture.open();
+        assert!(ledger.rolled_back(), "`{what}`, started again");
         // It goes on once an operator has accepted it.
         let accepted = ledger.accept_rollback(operator(), Vec::new()).wait();
         accepted.unwrap();
@@ -360,11 +365,13 @@ pub fn what_was_lost_settles_nothing_that_was_admitted_after_it_was_accepted(kep
         fixture.copy_in_place();
         let lost = reserve(&ledger, &call("c1", Some("used")));
         lost.gate().pass().unwrap();
+        let unsent = reserve(&ledger, &call("c9", Some("unsent")));
         fixture.put_back_in_place();
         drop(ledger.refuse(call("c2", Some("x")).attempt(), None).wait());
         assert!(ledger.rolled_back());
         let accepted = ledger.accept_rollback(operator(), Vec::new()).wait();
         accepted.unwrap();
+        assert!(unsent.gate().pass().is_err(), "a permit of what is lost");
         // As if every number were given again.
         let new = reserve(&ledger, &call("c3", Some(again)));
         let taken = "UPDATE executions SET owner = owner - 1 WHERE call_id = 'c3'";

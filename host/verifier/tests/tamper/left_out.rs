@@ -415,3 +415,33 @@ fn an_admission_without_an_agent_or_beyond_the_last_round_is_no_order() {
     assert_eq!(report.status(Claim::Ordering), Status::Contradicted);
     assert!(!caught(&report).is_empty());
 }
+
+#[test]
+fn a_log_that_changed_its_key_twice_verifies_under_each_of_its_keys() {
+    let mut world = World::new();
+    for (from, to) in [(1, 2), (2, 3)] {
+        let id = if from == 1 { "first" } else { "second" };
+        let asked = Asked::transfer(id, "1");
+        world.admit(asked, countersign_canon::Classification::Fresh);
+        let mut draft = world.draft(Kind::KeyRotated);
+        draft.key = Some(key(from).rotate(&key(to).verifying_key()));
+        world.append(draft, None);
+    }
+    let mut whole = Export::of(&world);
+    whole.notes = vec![Checkpoint::of(&world.head).sign(&key(3))];
+    let mut table = Table::new("rotated-twice");
+    for export in [whole.clone(), part(&whole, |_| true, 3)] {
+        for trusted in 1..=3 {
+            let mut inputs = world.inputs();
+            inputs.requests.clear();
+            inputs.trusted = vec![key(trusted).verifying_key()];
+            let report = table.check("an honest log of three keys", &export, &inputs);
+            assert_eq!(
+                report.status(Claim::Integrity),
+                Status::Verified,
+                "{trusted}: {}",
+                report.to_text(&Level::default())
+            );
+        }
+    }
+}
