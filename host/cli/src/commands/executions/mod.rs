@@ -180,6 +180,7 @@ mod tests {
                 | "settlement-failed"
                 | "ledger-rolled-back"
                 | "attempt-unclassified"
+                | "ledger-other-log"
                 | "entry-too-long" => false,
                 other => panic!("`{other}`: does it answer?"),
             };
