@@ -47,7 +47,8 @@ pub fn read(path: &Path) -> Result<SigningKey, KeyFileError> {
 }
 
 /// Writes a key into a new file at `path`, which its owner alone can read, and
-/// makes it durable.
+/// makes it durable, its name too: what a log is told to go on under must not be
+/// lost.
 ///
 /// # Errors
 /// A file that is there already, or that cannot be written.
@@ -60,6 +61,19 @@ pub fn create(path: &Path, key: &SigningKey) -> Result<(), KeyFileError> {
     file.write_all(key.to_secret_text().as_bytes())?;
     file.write_all(b"\n")?;
     file.sync_all()?;
+    sync_folder(path)?;
+    Ok(())
+}
+
+#[cfg(unix)]
+fn sync_folder(of: &Path) -> io::Result<()> {
+    let folder = of.parent().filter(|folder| !folder.as_os_str().is_empty());
+    File::open(folder.unwrap_or_else(|| Path::new(".")))?.sync_all()
+}
+
+#[cfg(not(unix))]
+#[allow(clippy::unnecessary_wraps)]
+fn sync_folder(_of: &Path) -> io::Result<()> {
     Ok(())
 }
 

@@ -143,6 +143,9 @@ impl Guard {
     }
 
     fn lets_pass(&self, (expression, positive): Branch<'_>, covered: bool) -> bool {
+        if let Some((said, same)) = compared(expression) {
+            return self.lets_pass((said, positive == same), covered);
+        }
         match expression.as_ref() {
             Expr::UnaryOp {
                 op: UnaryOp::Not,
@@ -193,6 +196,10 @@ impl Guard {
     }
 
     fn surely(&self, expression: &Arc<Expr>) -> Surely {
+        if let Some((said, same)) = compared(expression) {
+            let surely = self.surely(said);
+            return if same { surely } else { surely.not() };
+        }
         match expression.as_ref() {
             Expr::Literal(Literal::Bool(true)) => Surely::True,
             Expr::Literal(Literal::Bool(false)) => Surely::False,
@@ -260,6 +267,25 @@ impl Surely {
 fn any(expression: &Arc<Expr>, test: impl Fn(&Arc<Expr>) -> bool) -> bool {
     let mut found = Vec::new();
     expression::within(expression, &mut found).is_ok() && found.into_iter().any(test)
+}
+
+/// What an expression says, and whether as it stands, where it compares that
+/// with `true` or `false`.
+fn compared(expression: &Expr) -> Option<(&Arc<Expr>, bool)> {
+    let Expr::BinaryOp { op, left, right } = expression else {
+        return None;
+    };
+    let equal = match op {
+        BinaryOp::Eq => true,
+        BinaryOp::NotEq => false,
+        _ => return None,
+    };
+    let (said, with) = match (left.as_ref(), right.as_ref()) {
+        (_, Expr::Literal(Literal::Bool(with))) => (left, with),
+        (Expr::Literal(Literal::Bool(with)), _) => (right, with),
+        _ => return None,
+    };
+    Some((said, equal == *with))
 }
 
 /// The operands of a chain of `&&` (true) or of `||` (false).

@@ -10,7 +10,7 @@ use crate::support::relaying::{ALL, META, ask};
 use crate::support::{Client, Gateway, PERMIT_ALL, Upstream, until};
 use crate::{FILE, folder};
 
-const UPDATED: &str = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"news"}}"#;
+const NEWS: &str = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"news"}}"#;
 
 /// Two agents whose credentials can be ended apart.
 struct Agents {
@@ -90,13 +90,13 @@ async fn a_stream_of_a_clients_own_ends_with_its_credential_and_no_others() {
             (200, 200)
         );
         until("both are listened for", || upstream.listeners() == 2).await;
-        upstream.tell(UPDATED).await;
+        upstream.tell(NEWS).await;
         assert!(ending.next().await.is_some(), "{credential}");
         assert!(lasting.next().await.is_some(), "{credential}");
         agents.end(credential);
         // Nothing is held open upstream in its name either.
         until("one is let go", || upstream.listeners() == 1).await;
-        upstream.tell(UPDATED).await;
+        upstream.tell(NEWS).await;
         assert_eq!(ending.next().await, None, "{credential}");
         assert!(lasting.next().await.is_some(), "{credential}");
     }
