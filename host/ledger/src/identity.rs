@@ -11,7 +11,8 @@ use countersign_canon::Digest;
 pub struct TaskId(String);
 
 /// One start of one process on a ledger. It rises with each start and is never
-/// given twice.
+/// given twice; only where a rollback was accepted by a process that started after
+/// it, may one be given again that a lost entry names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Incarnation(i64);
 

@@ -35,6 +35,8 @@ pub(crate) struct Known {
     doubtful: Option<Tip>,
     /// By the names of their logs.
     others: Vec<End>,
+    /// How often it was accepted that the store went back.
+    era: u64,
 }
 
 fn tip(head: &Head) -> Tip {
@@ -129,7 +131,15 @@ impl Known {
 
     /// An operator accepts what is there, whatever was there before.
     pub(crate) fn forget(&mut self) {
-        *self = Self::default();
+        *self = Self {
+            era: self.era.saturating_add(1),
+            ..Self::default()
+        };
+    }
+
+    /// How often that was.
+    pub(crate) fn era(&self) -> u64 {
+        self.era
     }
 }
 

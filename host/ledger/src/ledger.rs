@@ -156,8 +156,8 @@ impl Ledger {
             match open(&asked) {
                 Ok(Opened { store, reads }) => {
                     theirs.enlist(store.incarnation());
-                    drop(opened.send(Ok(Arc::clone(&reads))));
-                    Writer::new(store, options, clock, key, theirs, reads).run()
+                    drop(opened.send(Ok(reads)));
+                    Writer::new(store, options, clock, key, theirs).run()
                 }
                 Err(error) => {
                     drop(opened.send(Err(error)));

@@ -8,11 +8,13 @@
 
 use std::path::Path;
 
+use countersign_evidence::key::VerifyingKey;
 use countersign_evidence::{Draft, Kind, LogId, Time};
 
 use crate::anchor::Anchor;
 use crate::attempt::{Epochs, Position};
 use crate::error::{LedgerError, OpenError};
+use crate::in_force;
 use crate::options::Clock;
 use crate::plan::Plan;
 use crate::request::InForce;
@@ -142,15 +144,15 @@ pub(crate) fn begin<S: Store>(
     write_anchor(store, path)
 }
 
-/// Accepts that the store went back in time, where what is there then holds by
-/// `check`. The entry that says so is durable before the anchor moves: after a crash
+/// Accepts that the store went back in time, where what is there then goes on under
+/// `key`. The entry that says so is durable before the anchor moves: after a crash
 /// in between it has to be accepted again.
 pub(crate) fn accept<S: Store>(
     store: &mut S,
     path: &Path,
     clock: &dyn Clock,
     (mut draft, then): (Draft, &[(Draft, InForce)]),
-    check: impl FnOnce() -> Result<(), OpenError>,
+    key: &VerifyingKey,
 ) -> Result<(Position, Epochs), OpenError> {
     if let Some(resolution) = &mut draft.resolution {
         resolution.reason = format!("{} [{}]", resolution.reason, lost(path));
@@ -158,7 +160,7 @@ pub(crate) fn accept<S: Store>(
     draft.kind = Kind::Rollback;
     let taken_up = store.forget().and_then(|()| store.look());
     taken_up.map_err(|error| store.cannot_open(&error))?;
-    check()?;
+    in_force::check(store, key)?;
     let accepted = enlist(store, clock, &[(draft, InForce::Unchanged)]).and_then(|first| {
         while give_up(store, clock)?.is_some() {}
         let epochs = append_all(store, clock, then)?;

@@ -16,6 +16,7 @@ use crate::identity::Incarnation;
 use crate::known::{End, Known};
 use crate::lease::Lease;
 use crate::plan::{Base, Batch, Row, Rows};
+use crate::reading::{Page, StoredCheckpoint};
 use crate::request::{Intent, Request, Which};
 use crate::step::Owner;
 
@@ -61,6 +62,12 @@ pub(crate) trait Store {
 
     /// Whether the log holds this entry.
     fn holds(&mut self, sequence: u64, hash: Digest) -> Result<bool, StoreError>;
+
+    /// The newest checkpoint of the log.
+    fn newest_checkpoint(&mut self) -> Result<Option<StoredCheckpoint>, StoreError>;
+
+    /// At most `most` entries of the log from `from` on, in order.
+    fn entries(&mut self, from: u64, most: usize) -> Result<Page, StoreError>;
 
     /// Compares what is known of every log of the store, and takes up how far the
     /// others have come; outside of transactions.

@@ -10,6 +10,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use countersign_canon::Digest;
 use countersign_evidence::{CallId, Draft};
 
 use crate::lease::Lease;
@@ -24,11 +25,22 @@ pub struct Token {
     lease: Arc<Lease>,
 }
 
+/// The entry by which a permit was given.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Given {
+    /// How many rollbacks had been accepted before.
+    pub(crate) era: u64,
+    /// Its place in this replica's log.
+    pub(crate) sequence: u64,
+    pub(crate) hash: Digest,
+}
+
 /// What a token that was used up, or dropped, leaves to settle.
 #[derive(Clone, Debug)]
 pub(crate) struct Closed {
     pub(crate) row: i64,
     pub(crate) owner: Owner,
+    pub(crate) given: Box<Given>,
     /// Bytes may have left.
     pub(crate) passed: bool,
     pub(crate) draft: Box<Draft>,
@@ -43,6 +55,7 @@ pub(crate) struct Closed {
 pub(crate) struct Inner {
     pub(crate) row: i64,
     pub(crate) owner: Owner,
+    pub(crate) given: Box<Given>,
     pub(crate) gate: Arc<Gate>,
     /// The draft of the attempt's entry, which its terminal entry repeats.
     pub(crate) draft: Box<Draft>,
@@ -91,12 +104,14 @@ impl Inner {
         let Self {
             row,
             owner,
+            given,
             gate,
             draft,
         } = self;
         Closed {
             row,
             owner,
+            given,
             passed: gate.close(),
             draft,
             keep: None,

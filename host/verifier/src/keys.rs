@@ -9,8 +9,8 @@ use countersign_evidence::KeyRotation;
 use countersign_evidence::checkpoint::SignedCheckpoint;
 use countersign_evidence::key::VerifyingKey;
 
-/// How many changes of the key before the trusted one are kept.
-const EARLIER: usize = 1_024;
+/// How many changes of the key that no trusted key stated are followed.
+pub(crate) const FOLLOWED: usize = 1_024;
 
 /// The keys of one log.
 #[derive(Debug, Default)]
@@ -20,8 +20,11 @@ pub(crate) struct Keys {
     before: Vec<(VerifyingKey, u64)>,
     /// Rotations that no key in force stated, in the order of the log.
     earlier: Vec<(KeyRotation, u64)>,
-    /// Whether any rotation could not be followed.
+    /// Whether any rotation leads to no trusted key.
     pub(crate) foreign_rotation: bool,
+    /// Whether there are more of them than are followed, so that it is not known who
+    /// the predecessors are.
+    pub(crate) too_many: bool,
 }
 
 #[derive(Debug)]
@@ -39,6 +42,8 @@ pub(crate) enum Signed {
     Trusted,
     /// The predecessor of a trusted key did.
     Before,
+    /// No trusted key did, and a predecessor might have that was not followed to.
+    Unknown,
     /// No trusted key did, though there is one for this log.
     Other,
     /// No key is trusted for this log.
@@ -58,28 +63,35 @@ impl Keys {
     /// A rotation that stands at `sequence` of the log.
     pub(crate) fn rotate(&mut self, rotation: &KeyRotation, sequence: u64) {
         let size = sequence.saturating_add(1);
-        let handed = self.in_force.iter_mut().find_map(|term| {
-            let next = (term.to == u64::MAX).then(|| term.key.follow(rotation))??;
-            term.to = size;
-            Some(next)
-        });
+        let mut handed = None;
+        // A key may be in force twice: it is trusted, and took over from a trusted one.
+        for term in self.in_force.iter_mut().filter(|term| term.to == u64::MAX) {
+            if let Some(next) = term.key.follow(rotation) {
+                term.to = size;
+                handed = Some(next);
+            }
+        }
         if let Some(key) = handed {
             self.in_force.push(Term {
                 key,
                 from: size,
                 to: u64::MAX,
             });
-        } else if self.earlier.len() < EARLIER {
+        } else if self.earlier.len() < FOLLOWED {
             self.earlier.push((rotation.clone(), size));
         } else {
-            self.foreign_rotation = true;
+            self.too_many = true;
         }
     }
 
     /// All rotations are there: those that no trusted key stated lead to one, from
-    /// the last to the first, or are foreign.
+    /// the last to the first, or are foreign. Of too many nothing is said.
     pub(crate) fn settle(&mut self) {
-        for (rotation, size) in std::mem::take(&mut self.earlier).into_iter().rev() {
+        let earlier = std::mem::take(&mut self.earlier);
+        if self.too_many {
+            return;
+        }
+        for (rotation, size) in earlier.into_iter().rev() {
             let leads = |key: &VerifyingKey| key.to_string() == rotation.next;
             let known = self.in_force.iter().map(|term| &term.key);
             let known = known.chain(self.before.iter().map(|(key, _)| key));
@@ -118,6 +130,8 @@ impl Keys {
             .any(|(key, to)| size <= *to && note.verify(key))
         {
             Signed::Before
+        } else if self.too_many {
+            Signed::Unknown
         } else {
             Signed::Other
         }

@@ -19,7 +19,7 @@ use crate::claim::Claim;
 use crate::findings::{Findings, Place};
 use crate::heads::{Heads, Seen};
 use crate::inputs::Inputs;
-use crate::keys::{Keys, Signed};
+use crate::keys::{FOLLOWED, Keys, Signed};
 
 /// All logs of a bundle.
 pub(crate) struct Logs {
@@ -232,6 +232,9 @@ impl Logs {
             });
             return false;
         }
+        if signed == Signed::Unknown && !seen.counts() {
+            return false;
+        }
         let held = if self.whole { log.next } else { log.extent };
         if checkpoint.size > held {
             findings.contradict(Claim::Completeness, None, || {
@@ -328,6 +331,14 @@ impl Log {
         if self.keys.foreign_rotation && self.keys.any() {
             findings.contradict(Claim::Integrity, None, || {
                 format!("a key of `{id}` was replaced without the word of the key in force")
+            });
+        }
+        if self.keys.too_many && self.keys.any() {
+            findings.leave_open(Claim::Integrity, None, || {
+                format!(
+                    "more than {FOLLOWED} changes of the key of `{id}` come before the one that \
+                     you trust: they are not followed"
+                )
             });
         }
         if !self.keys.any() {

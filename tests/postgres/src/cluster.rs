@@ -133,11 +133,15 @@ impl Cluster {
     }
 
     fn database_from(&self, template: &str) -> String {
-        let number = self.databases.fetch_add(1, Ordering::SeqCst);
-        let name = format!("test_{number}");
+        let name = self.free_name();
         let sql = format!("CREATE DATABASE {name} TEMPLATE {template}");
         self.query("postgres", &sql);
         name
+    }
+
+    fn free_name(&self) -> String {
+        let number = self.databases.fetch_add(1, Ordering::SeqCst);
+        format!("test_{number}")
     }
 
     /// The port of 127.0.0.1 that it listens on.
@@ -155,11 +159,15 @@ impl Cluster {
     /// Runs statements as the superuser, and answers the rows as text, fields
     /// parted by `|`.
     pub fn query(&self, database: &str, sql: &str) -> String {
+        run(&mut self.psql(database, sql)).trim_end().to_owned()
+    }
+
+    fn psql(&self, database: &str, sql: &str) -> Command {
         let mut psql = Command::new(self.programs.join("psql"));
         let port = self.port.to_string();
         psql.args(["-h", "127.0.0.1", "-p", &port, "-U", "postgres"])
             .args(["-d", database, "-v", "ON_ERROR_STOP=1", "-XAtqc", sql]);
-        run(&mut psql).trim_end().to_owned()
+        psql
     }
 
     /// Something that takes the server's log as a standby does, and is not
@@ -254,11 +262,18 @@ impl Database {
         self.cluster.query(&self.name, sql)
     }
 
-    /// Copies it, as a backup would. Nobody may be connected to it.
+    /// Copies it, as a backup would; every connection to it ends.
     #[must_use]
     pub fn backup(&self) -> Self {
-        self.cut_connections();
-        let copy = self.cluster.database_from(&self.name);
+        let copy = self.cluster.free_name();
+        let sql = format!("CREATE DATABASE {copy} TEMPLATE {}", self.name);
+        // Whoever was connected comes back, and may do so before it is copied.
+        let made = (0..50).any(|_| {
+            self.cut_connections();
+            let made = self.cluster.psql("postgres", &sql).output();
+            made.is_ok_and(|made| made.status.success())
+        });
+        assert!(made, "{} cannot be copied", self.name);
         Self {
             cluster: Arc::clone(&self.cluster),
             name: copy,

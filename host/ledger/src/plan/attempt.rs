@@ -19,7 +19,7 @@ use crate::record::{Record, State};
 use crate::request::Intent;
 use crate::step::{Effects, Event, Owner, step};
 use crate::store::StoreError;
-use crate::token::Inner;
+use crate::token::{Given, Inner};
 
 /// What an attempt is told once its group is durable. No token exists before.
 #[derive(Debug)]
@@ -196,6 +196,7 @@ impl<R: Rows> Plan<'_, R> {
         let permit = Inner {
             row: number,
             owner,
+            given: self.given(&place),
             gate: Arc::default(),
             draft: admission,
         };
@@ -236,6 +237,7 @@ impl<R: Rows> Plan<'_, R> {
         let permit = Inner {
             row: number,
             owner,
+            given: self.given(&entry),
             gate: Arc::default(),
             draft: Box::new(draft),
         };
@@ -243,6 +245,14 @@ impl<R: Rows> Plan<'_, R> {
             permit,
             entry,
             classification,
+        })
+    }
+
+    fn given(&self, place: &Position) -> Box<Given> {
+        Box::new(Given {
+            era: self.era,
+            sequence: place.sequence,
+            hash: place.hash,
         })
     }
 

@@ -57,6 +57,8 @@ pub(crate) trait Rows {
     /// Until when the settled answer of a row is kept, where that is after
     /// `now_us`.
     fn kept_until(&self, number: i64, now_us: i64) -> Result<Option<i64>, StoreError>;
+    /// Whether this replica's log holds an entry.
+    fn holds(&self, sequence: u64, hash: Digest) -> Result<bool, StoreError>;
     /// Whether an incarnation that is not this one is proved dead.
     fn dead(&self, incarnation: Incarnation) -> Result<bool, StoreError>;
 }
@@ -165,6 +167,8 @@ pub(crate) struct Plan<'a, R> {
     now: Time,
     me: Incarnation,
     agent_rows: u64,
+    /// How many rollbacks of the store this process has accepted.
+    era: u64,
     /// Set where executions that are reserved now are blinded.
     blind: Option<&'a Salts>,
     base: Base,
@@ -189,6 +193,7 @@ impl<'a, R: Rows> Plan<'a, R> {
             now,
             me,
             agent_rows,
+            era: 0,
             blind: None,
             base,
             working,
@@ -196,6 +201,12 @@ impl<'a, R: Rows> Plan<'a, R> {
             held,
             nearing: Vec::new(),
         }
+    }
+
+    /// Gives permits of that era, and knows those of earlier ones.
+    pub(crate) fn in_era(mut self, era: u64) -> Self {
+        self.era = era;
+        self
     }
 
     /// Blinds the executions that are reserved from here on, with such salts.

@@ -7,12 +7,21 @@ use crate::plan::{Plan, Retain, Rows, Said, draft};
 use crate::record::State;
 use crate::settlement::{Answer, Settled, Settlement};
 use crate::step::{Event, Illegal, step};
-use crate::token::Closed;
+use crate::token::{Closed, Given};
 
 impl<R: Rows> Plan<'_, R> {
     pub(crate) fn settle(&mut self, closed: &Closed, settlement: &Settlement) -> Said<Settled> {
+        // A store that was rolled back gives numbers a second time, and incarnations
+        // and fences: an older permit counts only where what gave it is still there.
+        let Given {
+            era,
+            sequence,
+            hash,
+        } = *closed.given;
+        if era != self.era && !self.rows.holds(sequence, hash)? {
+            return Ok(Err(LedgerError::NotFound));
+        }
         let found = self.find_number(closed.row)?;
-        // A store that was rolled back gives numbers a second time.
         let Some(index) = found.filter(|index| self.is_of(*index, closed)) else {
             return Ok(Err(LedgerError::NotFound));
         };

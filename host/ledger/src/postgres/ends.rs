@@ -102,6 +102,21 @@ pub(super) async fn newest(client: &Client, own: &LogId) -> Result<Vec<End>, Sto
     found.iter().map(end).collect()
 }
 
+/// Gives an incarnation that has just begun a number above `highest`; answers that.
+pub(super) async fn renumbered(
+    client: &Client,
+    number: i64,
+    highest: i64,
+) -> Result<Option<i64>, StoreError> {
+    // Each number that is taken from the sequence is higher than the one before.
+    let sql = "UPDATE countersign.incarnations SET number = (SELECT max(nextval(\
+               pg_get_serial_sequence('countersign.incarnations', 'number'))) \
+               FROM generate_series($1, $2)) WHERE number = $1 RETURNING number";
+    let values: [Value<'_>; 2] = [(&number, Type::INT8), (&highest, Type::INT8)];
+    let renumbered = one(client.query_typed(sql, &values).await?);
+    Ok(renumbered.map(|row| row.get(0)))
+}
+
 /// Whether an incarnation of a log is there, with as many renewals as it is known to
 /// have made.
 pub(super) async fn stands(client: &Client, log: i64, known: Renewals) -> Result<bool, StoreError> {

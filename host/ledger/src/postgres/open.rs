@@ -76,6 +76,7 @@ pub(crate) fn open(postgres: &Postgres, asked: &Opening<'_>) -> Result<Opened<St
         agents: HashMap::new(),
         answers: asked.options.answers,
         incarnation: Incarnation::new(0),
+        highest: 0,
         lease: Arc::new(Lease::of(postgres.lease, Arc::clone(asked.clock))),
         asked: None,
         confirmed: None,
@@ -88,7 +89,7 @@ pub(crate) fn open(postgres: &Postgres, asked: &Opening<'_>) -> Result<Opened<St
     };
     let reads = Readers::start(connector, asked.log_id.clone());
     let reads = reads.map_err(|detail| failed(&StoreError::Failed(detail)))?;
-    in_force::check(&reads, asked.key)?;
+    in_force::check(&mut store, asked.key)?;
     let anchor = recovery::anchor(&asked.options.anchor)?;
     let behind = recovery::behind(&mut store, anchor.as_ref(), asked.log_id, anchored);
     if behind.map_err(|error| failed(&error))? {

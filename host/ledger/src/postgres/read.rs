@@ -15,8 +15,9 @@ use tokio_postgres::types::Type;
 
 use crate::identity::Incarnation;
 use crate::plan::{Row, Rows};
-use crate::postgres::columns::{Columns, EXECUTION, FROM, Logs, executions};
+use crate::postgres::columns::{Columns, EXECUTION, FROM, Logs, executions, signed};
 use crate::postgres::connect::{Value, in_time, one};
+use crate::postgres::doubt::holds;
 use crate::store::{StoreError, Wanted};
 
 /// What was read at the beginning of a group.
@@ -144,6 +145,8 @@ impl Read {
 /// The rows as the writer's transaction sees them.
 pub(crate) struct InTransaction<'a> {
     pub(super) read: &'a Read,
+    /// The number of the log that this replica writes.
+    pub(super) log: i64,
     pub(super) logs: &'a Logs,
     pub(super) runtime: &'a Runtime,
     pub(super) client: &'a Client,
@@ -245,6 +248,11 @@ impl Rows for InTransaction<'_> {
                    WHERE execution = $1 AND expires_us > $2";
         let found = self.query(sql, &[(&number, Type::INT8), (&now_us, Type::INT8)])?;
         Ok(one(found).map(|row| row.get(0)))
+    }
+
+    fn holds(&self, sequence: u64, hash: Digest) -> Result<bool, StoreError> {
+        let held = holds(self.client, self.log, signed(sequence)?, hash);
+        self.runtime.block_on(in_time(self.patience, held))
     }
 
     fn dead(&self, incarnation: Incarnation) -> Result<bool, StoreError> {

@@ -53,7 +53,7 @@ struct Pool {
 }
 
 /// What a read fails with: the store, or that there is no such thing.
-enum Unread {
+pub(super) enum Unread {
     Store(StoreError),
     NotFound,
 }
@@ -61,6 +61,16 @@ enum Unread {
 impl<E: Into<StoreError>> From<E> for Unread {
     fn from(error: E) -> Self {
         Self::Store(error.into())
+    }
+}
+
+impl Unread {
+    /// What it is where the log must be there.
+    pub(super) fn of_own_log(self) -> StoreError {
+        match self {
+            Self::Store(error) => error,
+            Self::NotFound => StoreError::Damaged("the log is gone".into()),
+        }
     }
 }
 
@@ -276,14 +286,19 @@ impl Reads for Readers {
 
     fn newest_checkpoint(&self, log: &LogId) -> Pending<Option<StoredCheckpoint>> {
         let log_id = log.clone();
-        self.ask(async move |client| {
-            let (log, _) = log_head(client, &log_id).await?;
-            let sql = "SELECT size, text FROM countersign.checkpoints \
-                       WHERE log = $1 ORDER BY size DESC LIMIT 1";
-            let rows = client.query_typed(sql, &[(&log, Type::INT8)]).await?;
-            rows.first().map(checkpoint).transpose()
-        })
+        self.ask(async move |client| newest_checkpoint(client, &log_id).await)
     }
+}
+
+pub(super) async fn newest_checkpoint(
+    client: &Client,
+    log_id: &LogId,
+) -> Result<Option<StoredCheckpoint>, Unread> {
+    let (log, _) = log_head(client, log_id).await?;
+    let sql = "SELECT size, text FROM countersign.checkpoints \
+               WHERE log = $1 ORDER BY size DESC LIMIT 1";
+    let rows = client.query_typed(sql, &[(&log, Type::INT8)]).await?;
+    rows.first().map(checkpoint).transpose()
 }
 
 fn checkpoint(row: &tokio_postgres::Row) -> Result<StoredCheckpoint, Unread> {
@@ -349,7 +364,7 @@ fn decoded(log_id: LogId, bytes: &[u8]) -> Result<Head, StoreError> {
     Head::decode(log_id, bytes).map_err(|error| StoreError::Damaged(error.to_string()))
 }
 
-async fn page(
+pub(super) async fn page(
     client: &Client,
     log_id: &LogId,
     selection: &Selection,

@@ -31,7 +31,8 @@ use crate::postgres::ends::{self, Renewals};
 use crate::postgres::read::{self, InTransaction, Read};
 use crate::postgres::reconnect::Backoff;
 use crate::postgres::watch::Watch;
-use crate::postgres::{answers, open, write};
+use crate::postgres::{answers, open, readers, write};
+use crate::reading::{Page, Selection, StoredCheckpoint};
 use crate::store::{self, Lost, ReadBack, StoreError, Upkeep, Wanted};
 
 /// Agents whose numbers are remembered between groups.
@@ -56,6 +57,8 @@ pub(crate) struct Store {
     pub(super) agents: HashMap<Agent, i64>,
     pub(super) answers: AnswerBounds,
     pub(super) incarnation: Incarnation,
+    /// The highest that this process has seen, its own and the others'.
+    pub(super) highest: i64,
     pub(super) lease: Arc<Lease>,
     /// The renewal that counts once the group is durable, and when it was asked
     /// for.
@@ -241,6 +244,7 @@ impl store::Store for Store {
         let client = self.client.as_ref();
         Ok(InTransaction {
             read: &self.read,
+            log: self.log,
             logs: &self.logs,
             runtime: &self.runtime,
             client: client.ok_or_else(|| StoreError::Failed("not connected".into()))?,
@@ -307,6 +311,22 @@ impl store::Store for Store {
         self.run(async |client| holds(client, log, sequence, hash).await)
     }
 
+    fn newest_checkpoint(&mut self) -> Result<Option<StoredCheckpoint>, StoreError> {
+        let log_id = &self.log_id;
+        self.run(async |client| {
+            let newest = readers::newest_checkpoint(client, log_id).await;
+            newest.map_err(readers::Unread::of_own_log)
+        })
+    }
+
+    fn entries(&mut self, from: u64, most: usize) -> Result<Page, StoreError> {
+        let log_id = &self.log_id;
+        self.run(async |client| {
+            let page = readers::page(client, log_id, &Selection::All, from, most).await;
+            page.map_err(readers::Unread::of_own_log)
+        })
+    }
+
     fn look(&mut self) -> Result<(), StoreError> {
         let (known, own) = (self.known_ends(), self.log_id.clone());
         let (held, newest) = self.run(async |client| {
@@ -361,14 +381,22 @@ impl store::Store for Store {
                 (&lease_us, Type::INT8),
             ];
             let rows = client.query_typed(sql, &values).await?;
+            let number = match one(rows).map(|row| row.get::<_, i64>(0)) {
+                // The database went back, and counts from where it was then.
+                Some(number) if number <= self.highest => {
+                    ends::renumbered(client, number, self.highest).await?
+                }
+                number => number,
+            };
             let anchored = "UPDATE countersign.logs SET anchored = true WHERE number = $1";
             client
                 .execute_typed(anchored, &[(&log, Type::INT8)])
                 .await?;
-            Ok((one(rows).map(|row| row.get::<_, i64>(0)), base))
+            Ok((number, base))
         })?;
         let number = number.ok_or_else(|| StoreError::Damaged("no incarnation".into()))?;
         self.incarnation = Incarnation::new(number);
+        self.highest = self.highest.max(number);
         self.lease = Arc::new(Lease::of(lease, Arc::clone(&self.clock)));
         self.known.begun(&base.head);
         let renewals = Renewals {

@@ -68,6 +68,8 @@ impl Store {
         };
         self.confirmed = Some(self.renewed(renewed)?);
         self.lease.renewed(now);
+        let seen = standing.iter().map(|other| other.number).max();
+        self.highest = self.highest.max(seen.unwrap_or(0));
         let others: Vec<Standing> = standing
             .into_iter()
             .filter(|other| other.number != me)
@@ -89,8 +91,11 @@ impl Store {
         let gone = gone.to_vec();
         let begin = self.connector.begin();
         let ended = self.run(async |client| {
-            let sql = "UPDATE countersign.incarnations SET ended = true WHERE number = ANY ($1) \
-                       AND NOT ended AND lease_until < clock_timestamp()";
+            // Two leases are counted from now: one that comes from a backup ran out long
+            // before its owner stopped sending.
+            let sql = "UPDATE countersign.incarnations \
+                       SET ended = true, lease_until = clock_timestamp() \
+                       WHERE number = ANY ($1) AND NOT ended AND lease_until < clock_timestamp()";
             let begun = client.batch_execute(&begin);
             let values: [Value<'_>; 1] = [(&gone, Type::INT8_ARRAY)];
             let ended = client.execute_typed(sql, &values);

@@ -66,6 +66,7 @@ pub(crate) fn open(asked: &Opening<'_>) -> Result<Opened<Store>, OpenError> {
         connection: Some(connection),
         log_id: log_id.clone(),
         incarnation: Incarnation::new(0),
+        first: None,
         lease: Arc::new(Lease::endless()),
         known: Known::default(),
         path: options.path.clone(),
@@ -81,7 +82,7 @@ pub(crate) fn open(asked: &Opening<'_>) -> Result<Opened<Store>, OpenError> {
         _lock: lock,
     };
     let reads = Arc::new(Readers::new(options.path.clone(), log_id.clone(), long));
-    in_force::check(reads.as_ref(), asked.key)?;
+    in_force::check(&mut store, asked.key)?;
     let anchor = recovery::anchor(&options.anchor)?;
     let behind = recovery::behind(&mut store, anchor.as_ref(), log_id, anchored);
     if behind.map_err(|error| store.cannot_open(&error))? {

@@ -179,14 +179,16 @@ impl Reads for Readers {
     }
 
     fn newest_checkpoint(&self, log: &LogId) -> Pending<Option<StoredCheckpoint>> {
-        let sql = "SELECT size, text FROM checkpoints ORDER BY size DESC LIMIT 1";
-        self.ask_of(log, |connection| {
-            Ok(connection
-                .prepare_cached(sql)?
-                .query_row([], checkpoint)
-                .optional()?)
-        })
+        self.ask_of(log, newest_checkpoint)
     }
+}
+
+pub(super) fn newest_checkpoint(
+    connection: &Connection,
+) -> Result<Option<StoredCheckpoint>, StoreError> {
+    let sql = "SELECT size, text FROM checkpoints ORDER BY size DESC LIMIT 1";
+    let mut statement = connection.prepare_cached(sql)?;
+    Ok(statement.query_row([], checkpoint).optional()?)
 }
 
 fn checkpoint(row: &SqlRow<'_>) -> rusqlite::Result<StoredCheckpoint> {
@@ -208,7 +210,7 @@ fn stored(row: &SqlRow<'_>) -> rusqlite::Result<StoredEntry> {
     })
 }
 
-fn page(
+pub(super) fn page(
     connection: &Connection,
     log_id: &LogId,
     selection: &Selection,

@@ -21,10 +21,11 @@ use crate::known::{End, Known};
 use crate::lease::Lease;
 use crate::options::AnswerBounds;
 use crate::plan::{Base, Batch, Row, Rows};
+use crate::reading::{Page, Selection, StoredCheckpoint};
 use crate::sqlite::columns::{Count, Raw};
 use crate::sqlite::connect::{Writing, writing};
 use crate::sqlite::wal::Wal;
-use crate::sqlite::{answers, rows, write};
+use crate::sqlite::{answers, reads, rows, write};
 use crate::store::{self, Lost, ReadBack, StoreError, Upkeep, Wanted};
 
 /// The numbers of agents that are remembered between groups.
@@ -35,6 +36,8 @@ pub(crate) struct Store {
     pub(super) connection: Option<Connection>,
     pub(super) log_id: LogId,
     pub(super) incarnation: Incarnation,
+    /// The first of this process: it has another one once a rollback is accepted.
+    pub(super) first: Option<Incarnation>,
     pub(super) lease: Arc<Lease>,
     pub(super) known: Known,
     pub(super) path: PathBuf,
@@ -50,6 +53,7 @@ pub(crate) struct Store {
 pub(crate) struct InTransaction<'a> {
     connection: &'a Connection,
     log_id: &'a LogId,
+    first: Option<Incarnation>,
 }
 
 impl Store {
@@ -86,6 +90,7 @@ impl store::Store for Store {
         Ok(InTransaction {
             connection: self.connection()?,
             log_id: &self.log_id,
+            first: self.first,
         })
     }
 
@@ -142,15 +147,21 @@ impl store::Store for Store {
     }
 
     fn holds(&mut self, sequence: u64, hash: Digest) -> Result<bool, StoreError> {
-        let found: Option<Raw> = self
-            .connection()?
-            .query_row(
-                "SELECT hash FROM entries WHERE sequence = ?1",
-                params![Count(sequence)],
-                |row| row.get(0),
-            )
-            .optional()?;
-        Ok(found.is_some_and(|found| found.0 == hash))
+        holds(self.connection()?, sequence, hash)
+    }
+
+    fn newest_checkpoint(&mut self) -> Result<Option<StoredCheckpoint>, StoreError> {
+        reads::newest_checkpoint(self.connection()?)
+    }
+
+    fn entries(&mut self, from: u64, most: usize) -> Result<Page, StoreError> {
+        reads::page(
+            self.connection()?,
+            &self.log_id,
+            &Selection::All,
+            from,
+            most,
+        )
     }
 
     fn look(&mut self) -> Result<(), StoreError> {
@@ -184,13 +195,17 @@ impl store::Store for Store {
     fn enlist(&mut self, started_us: i64) -> Result<(Incarnation, Base), StoreError> {
         let base = self.begin(&Wanted::default())?;
         let connection = self.connection()?;
+        // A database that went back counts from where it was then; what this process
+        // had before is not given again.
         connection.execute(
-            "INSERT INTO incarnations (started_us) VALUES (?1)",
-            params![started_us],
+            "INSERT INTO incarnations (number, started_us) SELECT 1 + max(?2, \
+             (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'incarnations')), ?1",
+            params![started_us, self.incarnation.get()],
         )?;
         let incarnation = Incarnation::new(connection.last_insert_rowid());
         connection.execute("UPDATE ledger SET anchored = 1", [])?;
         self.incarnation = incarnation;
+        self.first.get_or_insert(incarnation);
         Ok((incarnation, base))
     }
 
@@ -261,10 +276,24 @@ impl Rows for InTransaction<'_> {
         answers::until(self.connection, number, now_us)
     }
 
-    fn dead(&self, _incarnation: Incarnation) -> Result<bool, StoreError> {
-        // One process owns the database, so every other incarnation is.
-        Ok(true)
+    fn holds(&self, sequence: u64, hash: Digest) -> Result<bool, StoreError> {
+        holds(self.connection, sequence, hash)
     }
+
+    fn dead(&self, incarnation: Incarnation) -> Result<bool, StoreError> {
+        // One process owns the database, so every incarnation is that was before it.
+        // One of its own may have a request on its way still, however long ago a
+        // rollback was accepted.
+        Ok(self.first.is_some_and(|first| incarnation < first))
+    }
+}
+
+/// Whether the log has an entry with this hash at a place.
+fn holds(connection: &Connection, sequence: u64, hash: Digest) -> Result<bool, StoreError> {
+    let sql = "SELECT hash FROM entries WHERE sequence = ?1";
+    let mut statement = connection.prepare_cached(sql)?;
+    let found = statement.query_row(params![Count(sequence)], |row| row.get::<_, Raw>(0));
+    Ok(found.optional()?.is_some_and(|found| found.0 == hash))
 }
 
 /// Reads what a plan starts from.

@@ -35,7 +35,6 @@ use crate::options::{Clock, Options};
 use crate::plan::{Batch, Nearing, Plan};
 use crate::probe::Point;
 use crate::queue::Queue;
-use crate::reading::Reads;
 use crate::recovery;
 use crate::request::Request;
 use crate::store::{Store, StoreError, Wanted};
@@ -53,7 +52,6 @@ pub(crate) struct Writer<S> {
     clock: Arc<dyn Clock>,
     key: SigningKey,
     queue: Arc<Queue>,
-    reads: Arc<dyn Reads>,
     /// Settlements that could not be made durable yet.
     kept: Vec<kept::Outcome>,
     /// A commit of which it is not known whether it took effect.
@@ -77,7 +75,6 @@ impl<S: Store> Writer<S> {
         clock: Arc<dyn Clock>,
         key: SigningKey,
         queue: Arc<Queue>,
-        reads: Arc<dyn Reads>,
     ) -> Self {
         let now = clock.monotonic();
         let anchored = store.known().others().to_vec();
@@ -87,7 +84,6 @@ impl<S: Store> Writer<S> {
             clock,
             key,
             queue,
-            reads,
             kept: Vec::new(),
             doubt: None,
             connected: true,
@@ -229,6 +225,7 @@ impl<S: Store> Writer<S> {
         let (now_us, me) = (self.clock.wall_us(), self.store.incarnation());
         let rows = self.store.rows()?;
         let mut plan = Plan::new(&rows, base, now_us, me, self.options.agent_rows);
+        plan = plan.in_era(self.store.known().era());
         plan = plan.blinded(self.options.blind.as_ref());
         let mut said = Vec::with_capacity(requests.len());
         for request in requests {

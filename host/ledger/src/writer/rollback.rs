@@ -2,19 +2,14 @@
 //! accepts that.
 
 use countersign_evidence::Draft;
-use countersign_evidence::key::VerifyingKey;
 
+use super::upkeep::Signed;
 use super::{Writer, answers};
 use crate::attempt::{Epochs, Position};
 use crate::error::{LedgerError, OpenError};
-use crate::in_force;
-use crate::reading::Reads;
 use crate::recovery;
 use crate::request::{InForce, Request};
 use crate::store::Store;
-
-/// How often it is looked which key is in force.
-const LOOKS: u32 = 8;
 
 impl<S: Store> Writer<S> {
     /// Turns away everything but the acceptance; what waits behind that is
@@ -44,9 +39,8 @@ impl<S: Store> Writer<S> {
             return Err(LedgerError::Unavailable);
         }
         let (store, clock) = (&mut self.store, self.clock.as_ref());
-        let (reads, key) = (self.reads.as_ref(), self.key.verifying_key());
-        let check = || key_is_in_force(reads, &key);
-        let accepted = recovery::accept(store, &self.options.anchor, clock, (draft, then), check);
+        let key = self.key.verifying_key();
+        let accepted = recovery::accept(store, &self.options.anchor, clock, (draft, then), &key);
         let (place, epochs) = accepted.map_err(|error| {
             tracing::error!(%error, "the rollback was not accepted");
             self.connected = false;
@@ -56,24 +50,15 @@ impl<S: Store> Writer<S> {
             }
         })?;
         tracing::warn!("an operator accepted that the ledger was rolled back");
-        if let Ok(head) = self.store.head() {
-            self.signed.log_size = head.size();
-        }
+        // What was signed is lost: it says nothing of what follows.
+        self.signed = Signed::nothing(self.clock.monotonic());
+        let accepted = place.sequence.saturating_add(1);
+        let size = self.store.head().map_or(accepted, |head| head.size());
+        self.signed.log_size = size;
+        self.anchor_failed = false;
         self.anchored = self.store.known().others().to_vec();
         self.queue.enlist(self.store.incarnation());
         self.queue.set_rolled_back(false);
         Ok((place, epochs))
-    }
-}
-
-/// Refuses to go on under a key that the older log knows nothing of.
-fn key_is_in_force(reads: &dyn Reads, key: &VerifyingKey) -> Result<(), OpenError> {
-    let mut looks = 1;
-    loop {
-        match in_force::check(reads, key) {
-            // Connections of readers break with the database that is gone.
-            Err(OpenError::Damaged(_)) if looks < LOOKS => looks += 1,
-            said => return said,
-        }
     }
 }

@@ -17,6 +17,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod accepting;
 mod attempts;
 mod blinded;
 mod failing;
@@ -40,6 +41,9 @@ macro_rules! on_each_store {
 }
 
 on_each_store! {
+    accepting: what_follows_an_accepted_rollback_is_signed_and_anchored
+        a_permit_counts_only_where_the_store_holds_what_it_was_given_for
+        who_lives_is_not_said_to_have_sent_nothing_because_its_store_went_back;
     attempts: a_call_is_reserved_settled_and_from_then_on_replayed
         what_was_changed_under_a_known_identifier_is_a_collision_and_names_the_difference
         only_what_was_never_sent_may_be_tried_under_a_new_identifier

@@ -12,6 +12,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod failover;
 mod leases;
 mod outages;
 mod replicas;

@@ -1,11 +1,14 @@
 //! The database of a fleet goes back in time: who has written nothing for long must
 //! notice it as well as who has.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use countersign_ledger::{Fault, Ledger, LedgerError, Point, Postgres, Probe, Verdict};
+use countersign_ledger::{
+    Fault, Incarnation, Ledger, LedgerError, Point, Postgres, Probe, Verdict,
+};
 use countersign_test_postgres::Database;
 
 use crate::support::faults::Pause;
@@ -47,6 +50,14 @@ impl Fleet {
 
     fn ledger(&self, replica: usize) -> &Ledger {
         self.replicas[replica].as_ref().unwrap()
+    }
+
+    /// The size that its anchor names of its own log.
+    fn anchored(&self, replica: usize) -> u64 {
+        let path = self.fixture.folder.path();
+        let anchor = path.join(format!("anchor-{}", replica + 1));
+        let text = std::fs::read_to_string(anchor).unwrap();
+        text.lines().nth(2).unwrap().parse().unwrap()
     }
 
     fn run(&self, replica: usize, id: &str) {
@@ -139,6 +150,11 @@ fn no_replica_sends_what_any_of_them_used_before_the_database_went_back() {
     }
 }
 
+fn incarnations(fleet: &Fleet) -> Vec<Incarnation> {
+    let ledgers = fleet.replicas.iter().flatten();
+    ledgers.map(Ledger::incarnation).collect()
+}
+
 fn goes_back(how: How, asked_first: usize) {
     let case = format!("{how:?}, asked first: {asked_first}");
     let mut fleet = fleet(how);
@@ -172,6 +188,11 @@ fn goes_back(how: How, asked_first: usize) {
         }
         refuses(fleet.ledger(replica), &case);
     }
+    let mut given: Vec<_> = match how {
+        // What another process had is not known to one that starts.
+        How::WhileStopped => Vec::new(),
+        _ => incarnations(&fleet),
+    };
     // That one of them is told to go on says nothing to the others.
     let order = [WRITER, JOINED, QUIET];
     for (at, replica) in order.into_iter().enumerate() {
@@ -183,7 +204,16 @@ fn goes_back(how: How, asked_first: usize) {
             refuses(fleet.ledger(*other), &case);
         }
     }
+    given.extend(incarnations(&fleet));
+    let different: HashSet<_> = given.iter().collect();
+    assert_eq!(different.len(), given.len(), "{case}: {given:?}");
     for replica in [QUIET, WRITER, JOINED] {
+        let ledger = fleet.ledger(replica);
+        let said = ledger.checkpoint().wait().unwrap();
+        let signed = ledger.newest_checkpoint().wait().unwrap().unwrap().size;
+        let size = ledger.head().wait().unwrap().size;
+        assert_eq!((said, signed), (size, size), "{case}: {replica}");
+        assert_eq!(fleet.anchored(replica), size, "{case}: {replica}");
         fleet.replicas[replica].take().unwrap().stop().unwrap();
         fleet.open(replica);
         assert!(!fleet.ledger(replica).rolled_back(), "{case}: {replica}");

@@ -45,6 +45,14 @@ const TABLES: [&str; 9] = [
     "answers",
 ];
 
+/// Its sequences, which go back with their tables.
+const SEQUENCES: [&str; 4] = [
+    "execution_numbers",
+    "logs_number_seq",
+    "incarnations_number_seq",
+    "agents_number_seq",
+];
+
 pub fn key() -> SigningKey {
     key_of(1)
 }
@@ -196,6 +204,7 @@ impl Fixture {
             Some(database) => {
                 let copied: String = TABLES
                     .iter()
+                    .chain(&SEQUENCES)
                     .map(|table| {
                         format!("CREATE TABLE copy.{table} AS TABLE countersign.{table}; ")
                     })
@@ -230,9 +239,18 @@ impl Fixture {
                         )
                     })
                     .collect();
+                let set_back: String = SEQUENCES
+                    .iter()
+                    .map(|sequence| {
+                        format!(
+                            "SELECT setval('countersign.{sequence}', last_value, is_called) \
+                             FROM copy.{sequence}; "
+                        )
+                    })
+                    .collect();
                 database.query(&format!(
                     "SET session_replication_role = replica; BEGIN; \
-                     LOCK TABLE {locked} IN ACCESS EXCLUSIVE MODE; {put_back} COMMIT"
+                     LOCK TABLE {locked} IN ACCESS EXCLUSIVE MODE; {put_back} {set_back} COMMIT"
                 ));
             }
         }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use countersign_evidence::checkpoint::SignedCheckpoint;
 use countersign_evidence::tree::Frontier;
-use countersign_evidence::{Agent, Entry, ExecutionId, Kind, LogId};
+use countersign_evidence::{Agent, Entry, ExecutionId, Kind, LogId, Round, RoundSays};
 use countersign_ledger::{Ledger, Selection};
 
 use super::key_of;
@@ -108,6 +108,7 @@ fn verify_chains(ledger: &Ledger, all: &[Entry]) {
 fn verify_chain(id: &ExecutionId, chain: &[&Entry]) -> usize {
     let mut link = None;
     let mut terminals = 0;
+    let mut callers = Vec::new();
     for (at, entry) in chain.iter().enumerate() {
         let here = entry.link().unwrap();
         assert_eq!(here.execution_seq, at as u64, "`{id}` has no gap");
@@ -115,7 +116,16 @@ fn verify_chain(id: &ExecutionId, chain: &[&Entry]) -> usize {
             assert_eq!(Some(here), link, "`{id}` is chained");
         }
         link = entry.next_link();
-        let kind = entry.said().kind.clone();
+        let said = entry.said();
+        let kind = said.kind.clone();
+        let claims = |round: &Round| round.says == RoundSays::Claimed;
+        if at == 0 || said.round.as_ref().is_some_and(claims) {
+            callers.push(said.call_id.clone());
+        }
+        if kind != Kind::Refusal {
+            let permitted = callers.contains(&said.call_id);
+            assert!(permitted, "`{id}`: a {kind} of a call without a permit");
+        }
         if at == 0 {
             assert_eq!(kind, Kind::Admission, "`{id}` begins with its reservation");
         }

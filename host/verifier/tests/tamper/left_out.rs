@@ -24,7 +24,7 @@ fn filter() -> Filter {
 
 /// The part of a whole export that holds the lines at `keep`, proved under the
 /// head that `by` signs.
-fn part(whole: &Export, keep: impl Fn(usize) -> bool, by: u8) -> Export {
+pub fn part(whole: &Export, keep: impl Fn(usize) -> bool, by: u8) -> Export {
     let entries: Vec<Entry> = whole.lines.iter().flat_map(|l| Entry::parse(l)).collect();
     let size = entries.len() as u64;
     let mut collector = Collector::new(size);
