@@ -10,6 +10,7 @@ mod challenge;
 mod credential;
 mod file;
 mod issuers;
+mod key_file;
 mod keys;
 mod metadata;
 mod proofs;
