@@ -3,8 +3,11 @@
 //!
 //! The front's files are looked at from time to time and read again when they
 //! have changed, so that certificates can be rotated without a restart; what
-//! cannot be read leaves the ones that were in use.
+//! cannot be read leaves the ones that were in use. Where an authority was taken
+//! out, no certificate counts any more that was verified before: whether its own is
+//! still there, a new connection shows.
 
+use std::future::pending;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::SystemTime;
@@ -15,6 +18,7 @@ use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use rustls_platform_verifier::BuilderVerifierExt as _;
 use thiserror::Error;
+use tokio::sync::watch;
 
 use crate::config;
 
@@ -44,20 +48,58 @@ type Stamps = Vec<Option<(SystemTime, u64)>>;
 #[derive(Debug)]
 pub(crate) struct Front {
     files: config::Tls,
-    current: RwLock<(Arc<ServerConfig>, Stamps)>,
+    current: RwLock<Current>,
+    /// How often an authority was taken out; changed together with `current`.
+    taken_out: watch::Sender<u64>,
+}
+
+#[derive(Debug)]
+struct Current {
+    config: Arc<ServerConfig>,
+    /// Whose certificates clients may show.
+    authorities: Vec<CertificateDer<'static>>,
+    stamps: Stamps,
+}
+
+/// The authorities under which a connection was accepted.
+#[derive(Clone, Debug)]
+pub(crate) struct Accepted {
+    under: u64,
+    taken_out: watch::Receiver<u64>,
+}
+
+impl Accepted {
+    /// Whether all of them are still there.
+    pub(crate) fn holds(&self) -> bool {
+        *self.taken_out.borrow() == self.under
+    }
+
+    /// Resolves once one of them is not there any more.
+    pub(crate) async fn ended(mut self) {
+        let under = self.under;
+        let ended = self.taken_out.wait_for(|now| *now != under).await.is_ok();
+        if !ended {
+            // Nobody looks at them any more: the gateway ends.
+            pending::<()>().await;
+        }
+    }
 }
 
 impl Front {
     pub(crate) fn open(files: config::Tls) -> Result<Self, TlsError> {
-        let stamps = stamps(&files);
-        let current = RwLock::new((Arc::new(server(&files)?), stamps));
-        Ok(Self { files, current })
+        Ok(Self {
+            current: RwLock::new(Current::read(&files)?),
+            files,
+            taken_out: watch::Sender::default(),
+        })
     }
 
     /// What new connections are met with.
-    pub(crate) fn current(&self) -> Arc<ServerConfig> {
+    pub(crate) fn current(&self) -> (Arc<ServerConfig>, Accepted) {
         let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(&current.0)
+        let taken_out = self.taken_out.subscribe();
+        let under = *taken_out.borrow();
+        (Arc::clone(&current.config), Accepted { under, taken_out })
     }
 
     /// Reads the files again where one has changed.
@@ -65,18 +107,41 @@ impl Front {
         let now = stamps(&self.files);
         {
             let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
-            if current.1 == now {
+            if current.stamps == now {
                 return;
             }
         }
-        match server(&self.files) {
-            Ok(config) => {
+        match Current::read(&self.files) {
+            Ok(read) => {
                 let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-                *current = (Arc::new(config), now);
+                let gone = |one: &CertificateDer<'_>| !read.authorities.contains(one);
+                let taken_out = current.authorities.iter().any(gone);
+                *current = read;
                 tracing::info!("the certificate was read again");
+                if taken_out {
+                    self.taken_out.send_modify(|times| *times += 1);
+                    tracing::info!("an authority was taken out: connections with certificates end");
+                }
             }
             Err(error) => tracing::error!("{error}; the certificate stays as it was"),
         }
+    }
+}
+
+impl Current {
+    fn read(files: &config::Tls) -> Result<Self, TlsError> {
+        // Taken before the content, so that a change in between is seen later.
+        let stamps = stamps(files);
+        let authorities = match &files.client_ca {
+            Some(path) => certificates(path)?,
+            None => Vec::new(),
+        };
+        let config = Arc::new(server(files, &authorities)?);
+        Ok(Self {
+            config,
+            authorities,
+            stamps,
+        })
     }
 }
 
@@ -95,16 +160,19 @@ fn stamps(files: &config::Tls) -> Stamps {
     .collect()
 }
 
-fn server(files: &config::Tls) -> Result<ServerConfig, TlsError> {
+fn server(
+    files: &config::Tls,
+    authorities: &[CertificateDer<'static>],
+) -> Result<ServerConfig, TlsError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()?;
     let builder = match &files.client_ca {
         None => builder.with_no_client_auth(),
-        Some(path) => {
+        Some(_) => {
             let mut roots = RootCertStore::empty();
-            for root in certificates(path)? {
-                roots.add(root)?;
+            for root in authorities {
+                roots.add(root.clone())?;
             }
             let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
             let verifier = if files.client_required {

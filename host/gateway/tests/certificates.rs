@@ -71,14 +71,14 @@ async fn start(upstream: &Upstream, ca: &Authority, identity: &str, keys: &str) 
     Gateway::start_in(folder).await
 }
 
-/// The code of the refusal, or `passed`; an error where TLS did not get so far.
-async fn call(
+type Sender = hyper::client::conn::http1::SendRequest<Full<Bytes>>;
+
+/// A connection that shows a certificate; an error where TLS did not get so far.
+async fn connect(
     gateway: &Gateway,
     ca: &Authority,
     shown: Option<&Pair>,
-    authorization: Option<&str>,
-    execution_id: &str,
-) -> Result<String, String> {
+) -> Result<Sender, String> {
     let mut roots = RootCertStore::empty();
     roots.add(ca.der().clone()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -101,10 +101,19 @@ async fn call(
         .connect(name, stream)
         .await;
     let stream = stream.map_err(|error| failed(&error))?;
-    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+    let (sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
         .await
         .map_err(|error| failed(&error))?;
     tokio::spawn(connection);
+    Ok(sender)
+}
+
+/// The code of the refusal, or `passed`, with the challenges.
+async fn ask(
+    sender: &mut Sender,
+    authorization: Option<&str>,
+    execution_id: &str,
+) -> Result<(String, Vec<String>), String> {
     let mut request = Request::post("/mcp/up")
         .header("host", "localhost")
         .header("content-type", "application/json")
@@ -119,11 +128,28 @@ async fn call(
     let sent = sender
         .send_request(request.body(Full::new(body)).unwrap())
         .await;
-    let response = sent.map_err(|error| failed(&error))?;
+    let response = sent.map_err(|error| error.to_string())?;
+    let challenges = response.headers().get_all("www-authenticate").iter();
+    let challenges = challenges
+        .map(|value| value.to_str().unwrap().to_owned())
+        .collect();
     let body = response.into_body().collect().await.unwrap().to_bytes();
     let json: serde_json::Value = serde_json::from_slice(&body).unwrap();
     let code = json["error"]["data"]["code"].as_str();
-    Ok(code.unwrap_or("passed").to_owned())
+    Ok((code.unwrap_or("passed").to_owned(), challenges))
+}
+
+/// The same on a connection of its own, without the challenges.
+async fn call(
+    gateway: &Gateway,
+    ca: &Authority,
+    shown: Option<&Pair>,
+    authorization: Option<&str>,
+    execution_id: &str,
+) -> Result<String, String> {
+    let mut sender = connect(gateway, ca, shown).await?;
+    let told = ask(&mut sender, authorization, execution_id).await?;
+    Ok(told.0)
 }
 
 const MTLS: &str = "[identity]\nmode = \"mtls\"\ntrust_domain = \"example.org\"";
@@ -241,6 +267,147 @@ async fn a_token_that_is_bound_to_a_certificate_counts_on_its_connections_alone(
         ["billing", "/b"],
         "the token names the workload, the certificate only itself"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_bound_to_a_certificate_is_refused_under_its_own_scheme() {
+    let ca = authority();
+    let key = Key::ec();
+    let upstream = Upstream::start().await;
+    let holder = leaf(&ca, &["spiffe://example.org/a"], |_| {});
+    let other = leaf(&ca, &["spiffe://example.org/b"], |_| {});
+    let hash = ring::digest::digest(&ring::digest::SHA256, holder.0.der());
+    let cnf = format!("{{\"x5t#S256\":\"{}\"}}", encode(hash));
+    let bearer = format!("Bearer {}", token(&key, &claims("cnf", &cnf)));
+    for bound_only in [false, true] {
+        let identity = format!(
+            "[identity]\nmode = [\"jwt\", \"mtls\"]\nresource = \"{BASE}\"\ntrust_domain = \"example.org\"\n\
+             bound_only = {bound_only}\n\
+             [[identity.issuer]]\nname = \"{ISSUER}\"\njwks_file = \"jwks.json\""
+        );
+        let gateway = start(&upstream, &ca, &identity, &key.set()).await;
+        for (why, shown, code) in [
+            ("another certificate", Some(&other), "proof-invalid"),
+            ("none", None, "proof-required"),
+        ] {
+            let mut sender = connect(&gateway, &ca, shown).await.unwrap();
+            let (met, challenges) = ask(&mut sender, Some(&bearer), "e1").await.unwrap();
+            assert_eq!(met, code, "{why}");
+            let [challenge] = &*challenges else {
+                panic!("{why}: {challenges:?}");
+            };
+            let sound =
+                challenge.starts_with("Bearer ") && challenge.contains("error=\"invalid_token\"");
+            assert!(sound, "{why}: {challenge}");
+        }
+        // Who has nothing is told of both ways, since a certificate is one.
+        let mut sender = connect(&gateway, &ca, None).await.unwrap();
+        let (_, challenges) = ask(&mut sender, None, "e1").await.unwrap();
+        assert!(challenges[0].starts_with("Bearer "), "{challenges:?}");
+        assert!(challenges[1].starts_with("DPoP "), "{challenges:?}");
+        let path = "/.well-known/oauth-protected-resource/mcp/up";
+        let request = Request::get(path).header("host", "localhost");
+        let sent = sender.send_request(request.body(Full::default()).unwrap());
+        let body = sent.await.unwrap().into_body().collect().await.unwrap();
+        let metadata: serde_json::Value = serde_json::from_slice(&body.to_bytes()).unwrap();
+        assert_eq!(metadata["dpop_bound_access_tokens_required"], false);
+        assert_eq!(metadata["tls_client_certificate_bound_access_tokens"], true);
+    }
+}
+
+/// A client's own stream on a connection, open.
+async fn stream(mut sender: Sender) -> hyper::body::Incoming {
+    let request = |method: &str, session: &str| {
+        let request = Request::builder()
+            .method(method)
+            .uri("/mcp/up")
+            .header("host", "localhost")
+            .header("content-type", "application/json")
+            .header("mcp-protocol-version", "2025-11-25");
+        match session {
+            "" => request.header("accept", "application/json, text/event-stream"),
+            session => request
+                .header("accept", "text/event-stream")
+                .header("mcp-session-id", session),
+        }
+    };
+    let body = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
+    let opened = request("POST", "").body(Full::new(Bytes::from(body)));
+    let opened = sender.send_request(opened.unwrap()).await.unwrap();
+    let session = opened.headers()["mcp-session-id"]
+        .to_str()
+        .unwrap()
+        .to_owned();
+    opened.into_body().collect().await.unwrap();
+    let stream = request("GET", &session).body(Full::default()).unwrap();
+    let stream = sender.send_request(stream).await.unwrap();
+    assert_eq!(stream.status(), 200);
+    stream.into_body()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_authority_that_is_taken_out_admits_nobody_on_open_connections_either() {
+    let (ca, next, third) = (authority(), authority(), authority());
+    let upstream = Upstream::start().await;
+    let gateway = start(&upstream, &ca, MTLS, "{}").await;
+    let billing = ["spiffe://example.org/billing"];
+    let of = |authority: &Authority| leaf(authority, &billing, |_| {});
+    let (first, second, of_third) = (of(&ca), of(&next), of(&third));
+    let authorities = |all: &[&Authority]| {
+        let all: Vec<String> = all.iter().map(|one| one.pem()).collect();
+        std::fs::write(gateway.path().join("ca.pem"), all.concat()).unwrap();
+    };
+    let becomes = async |shown: &Pair, taken: bool| {
+        for _ in 0..300 {
+            if call(&gateway, &ca, Some(shown), None, "e1").await.is_ok() == taken {
+                return;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        }
+        panic!("taken should be {taken}");
+    };
+    authorities(&[&ca, &next]);
+    becomes(&second, true).await;
+    let mut open = connect(&gateway, &ca, Some(&second)).await.unwrap();
+    let held = connect(&gateway, &ca, Some(&second)).await.unwrap();
+    let mut held = stream(held).await;
+    // One more takes nothing from anybody.
+    authorities(&[&third, &next, &ca]);
+    becomes(&of_third, true).await;
+    let kept = ask(&mut open, None, "e1").await;
+    assert_eq!(kept.unwrap().0, "replay", "an open connection is let be");
+    // Whatever else stays.
+    for (left, gone, stays) in [
+        (vec![&third, &ca], &second, &first),
+        (vec![&ca], &of_third, &first),
+    ] {
+        let mut of_gone = connect(&gateway, &ca, Some(gone)).await.unwrap();
+        assert_eq!(ask(&mut of_gone, None, "e1").await.unwrap().0, "replay");
+        let mut of_left = connect(&gateway, &ca, Some(stays)).await.unwrap();
+        assert_eq!(ask(&mut of_left, None, "e1").await.unwrap().0, "replay");
+        authorities(&left);
+        let mut refused = false;
+        for _ in 0..300 {
+            match ask(&mut of_gone, None, "e1").await {
+                Err(_) => refused = true,
+                Ok((code, _)) if code == "client-certificate" => refused = true,
+                Ok((code, _)) => assert_eq!(code, "replay"),
+            }
+            if refused {
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        }
+        assert!(refused, "the open connection is taken for ever");
+        let again = call(&gateway, &ca, Some(gone), None, "e1").await;
+        assert!(again.is_err(), "{again:?}");
+        let again = call(&gateway, &ca, Some(stays), None, "e1").await;
+        assert_eq!(again.unwrap(), "replay", "who is still trusted comes again");
+    }
+    let ended = async { while let Some(Ok(_)) = held.frame().await {} };
+    let ended = tokio::time::timeout(std::time::Duration::from_secs(30), ended).await;
+    assert!(ended.is_ok(), "a stream ends, too");
+    assert_eq!(upstream.effects(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

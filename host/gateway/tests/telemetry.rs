@@ -13,7 +13,7 @@ use support::client::{call, modern_call};
 use support::upstream::Behaviour;
 use support::{Client, Gateway, PERMIT_ALL, Upstream, entries};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 
 const WATCHED: &str = "[telemetry]\nlisten = \"127.0.0.1:0\"\n";
 
@@ -363,4 +363,39 @@ async fn without_a_collector_a_trace_goes_through_and_a_lost_one_holds_nobody_up
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     panic!("lost spans are not counted");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_asks_for_numbers_and_takes_none_keeps_nobody_from_them() {
+    let upstream = Upstream::start().await;
+    let gateway = Gateway::start(&upstream, PERMIT_ALL, WATCHED).await;
+    let watched = gateway.telemetry.unwrap();
+    // As many as there are places, each with more answers than its buffers hold.
+    let request = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    let requests = request.repeat(2_000);
+    let mut silent = Vec::new();
+    for _ in 0..64 {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.set_recv_buffer_size(4_096).unwrap();
+        let mut stream = socket.connect(watched).await.unwrap();
+        let written = stream.write_all(requests.as_bytes());
+        // What does not find room any more stays unsaid.
+        let _ = tokio::time::timeout(Duration::from_millis(100), written).await;
+        silent.push(stream);
+    }
+    let served = async {
+        loop {
+            let mut stream = tokio::net::TcpStream::connect(watched).await.unwrap();
+            let head = "GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+            let _ = stream.write_all(head.as_bytes()).await;
+            let mut answer = String::new();
+            let read = stream.read_to_string(&mut answer).await;
+            if read.is_ok() && answer.starts_with("HTTP/1.1 200") {
+                return;
+            }
+        }
+    };
+    let served = tokio::time::timeout(Duration::from_secs(90), served).await;
+    assert!(served.is_ok(), "nobody is served any more");
+    drop(silent);
 }

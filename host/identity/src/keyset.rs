@@ -29,9 +29,6 @@ pub enum MalformedKeySet {
     /// It has more than [`KeySet::MOST`].
     #[error("it has more than 100 keys")]
     TooMany,
-    /// None of its keys can be used.
-    #[error("none of its keys is one that signatures are checked with")]
-    Empty,
 }
 
 impl KeySet {
@@ -42,6 +39,7 @@ impl KeySet {
 
     /// Reads a set. Keys of other kinds, and those for encryption, are passed
     /// over; so is one that is malformed, since others are not made worse by it.
+    /// Where none is left it is an empty set: its issuer has withdrawn all.
     ///
     /// # Errors
     /// [`MalformedKeySet`].
@@ -59,11 +57,9 @@ impl KeySet {
         if list.count() > Self::MOST {
             return Err(MalformedKeySet::TooMany);
         }
-        let keys: Vec<Key> = list.children().filter_map(key).collect();
-        if keys.is_empty() {
-            return Err(MalformedKeySet::Empty);
-        }
-        Ok(Self { keys })
+        Ok(Self {
+            keys: list.children().filter_map(key).collect(),
+        })
     }
 
     /// The key that a token names; without a name, the only one that fits.
@@ -135,32 +131,21 @@ mod tests {
         assert!(two.find(None, Algorithm::EdDsa).is_none(), "either of two");
         let other = set(&format!("{{{ED},\"alg\":\"Ed448\"}}")).unwrap();
         assert!(other.find(None, Algorithm::EdDsa).is_none());
-        for (why, keys, error) in [
-            ("none", String::new(), MalformedKeySet::Empty),
-            (
-                "for encryption",
-                format!("{{{ED},\"use\":\"enc\"}}"),
-                MalformedKeySet::Empty,
-            ),
-            (
-                "a secret",
-                r#"{"kty":"oct","k":"AAAA"}"#.to_owned(),
-                MalformedKeySet::Empty,
-            ),
-            (
-                "a number for a name",
-                format!("{{{ED},\"kid\":1}}"),
-                MalformedKeySet::Empty,
-            ),
-            (
-                "too many",
-                vec!["{}"; 101].join(","),
-                MalformedKeySet::TooMany,
-            ),
+        for (why, keys) in [
+            ("none", String::new()),
+            ("for encryption", format!("{{{ED},\"use\":\"enc\"}}")),
+            ("a secret", r#"{"kty":"oct","k":"AAAA"}"#.to_owned()),
+            ("a number for a name", format!("{{{ED},\"kid\":1}}")),
+            ("no object", "1,null".to_owned()),
         ] {
-            assert_eq!(set(&keys), Err(error), "{why}");
+            assert_eq!(set(&keys), Ok(KeySet::default()), "{why}");
         }
-        assert_eq!(KeySet::parse(b"{}"), Err(MalformedKeySet::Form));
+        let many = set(&vec!["{}"; 101].join(","));
+        assert_eq!(many, Err(MalformedKeySet::TooMany));
+        for text in ["{}", "", "[]", r#"{"keys":{}}"#, r#"{"keys":[]"#] {
+            let read = KeySet::parse(text.as_bytes());
+            assert_eq!(read, Err(MalformedKeySet::Form), "{text}");
+        }
         let most = set(&vec![format!("{{{ED}}}"); KeySet::MOST].join(",")).unwrap();
         assert_eq!((most.len(), most.is_empty()), (KeySet::MOST, false));
         assert!(KeySet::default().is_empty());

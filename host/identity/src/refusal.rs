@@ -41,9 +41,12 @@ pub enum Refusal {
     /// The proof lacks the nonce that the gateway gave.
     #[error("the proof of possession lacks a current nonce")]
     ProofNonce,
-    /// More proofs than are remembered.
-    #[error("too many proofs of possession")]
-    ProofRate,
+    /// It is bound to a certificate, and the connection has none.
+    #[error("the token is bound to a certificate, and the connection has none")]
+    CertificateRequired,
+    /// It is bound to another certificate than the connection's.
+    #[error("the token is bound to another certificate than the connection's")]
+    OtherCertificate,
     /// The certificate names no workload.
     #[error("the certificate names no workload: {0}")]
     Certificate(Fault),
@@ -106,6 +109,9 @@ pub enum Fault {
     /// It is of another trust domain.
     #[error("domain")]
     Domain,
+    /// An authority was taken out since the connection was made.
+    #[error("authority")]
+    Authority,
 }
 
 impl Refusal {
@@ -120,11 +126,10 @@ impl Refusal {
             Self::NotYetValid => "token-not-yet-valid",
             Self::Audience => "token-audience",
             Self::Scope => "token-scope",
-            Self::ProofRequired => "proof-required",
-            Self::Proof(_) => "proof-invalid",
+            Self::ProofRequired | Self::CertificateRequired => "proof-required",
+            Self::Proof(_) | Self::OtherCertificate => "proof-invalid",
             Self::ProofReplayed => "proof-replayed",
             Self::ProofNonce => "proof-nonce",
-            Self::ProofRate => "rate-limited",
             Self::Certificate(_) => "client-certificate",
             Self::KeysUnavailable => "issuer-unavailable",
         }
@@ -135,6 +140,7 @@ impl Refusal {
     pub fn fault(self) -> Option<Fault> {
         match self {
             Self::Token(fault) | Self::Proof(fault) | Self::Certificate(fault) => Some(fault),
+            Self::OtherCertificate => Some(Fault::Binding),
             _ => None,
         }
     }
@@ -159,12 +165,15 @@ mod tests {
             (Refusal::Proof(fault), "proof-invalid", true),
             (Refusal::ProofReplayed, "proof-replayed", false),
             (Refusal::ProofNonce, "proof-nonce", false),
-            (Refusal::ProofRate, "rate-limited", false),
+            (Refusal::CertificateRequired, "proof-required", false),
             (Refusal::Certificate(fault), "client-certificate", true),
             (Refusal::KeysUnavailable, "issuer-unavailable", false),
         ] {
             assert_eq!(refusal.code(), code);
             assert_eq!(refusal.fault(), says.then_some(fault), "{code}");
         }
+        let other = Refusal::OtherCertificate;
+        let says = (other.code(), other.fault());
+        assert_eq!(says, ("proof-invalid", Some(Fault::Binding)));
     }
 }

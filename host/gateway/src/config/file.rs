@@ -188,7 +188,7 @@ pub(super) struct Issuer {
     pub(super) ca_file: Option<PathBuf>,
     /// How often the URL is asked, in seconds.
     pub(super) refresh_s: Option<u64>,
-    /// How long its last good answer is used, in seconds.
+    /// How long its last good answer is used, in seconds; at least `refresh_s`.
     pub(super) keep_s: Option<u64>,
     /// Under which its tokens may be signed.
     #[serde(default)]

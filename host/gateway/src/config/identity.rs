@@ -22,6 +22,7 @@ const MOST_SKEW_S: u64 = 300;
 const PROOF_AGE_S: u64 = 60;
 const MOST_PROOF_AGE_S: u64 = 600;
 const REFRESH_S: u64 = 300;
+const KEEP_S: u64 = 86_400;
 /// An issuer is not asked more often.
 const SHORTEST_REFRESH_S: u64 = 10;
 
@@ -250,6 +251,15 @@ fn issuer(
                     "`refresh_s` is less than {SHORTEST_REFRESH_S}"
                 )));
             }
+            let keep_s = given.keep_s.unwrap_or(KEEP_S);
+            if keep_s < refresh_s {
+                return Err(fault(&format!(
+                    "`keep_s` is {keep_s}, less than `refresh_s`, which is {refresh_s}"
+                ))
+                .help(
+                    "keys that are not kept until they are asked for again are there for nobody",
+                ));
+            }
             let roots = given.ca_file.map(|path| folder.join(path));
             let roots = roots
                 .map(|path| certificates(&path, "ca_file"))
@@ -258,7 +268,7 @@ fn issuer(
                 url,
                 roots,
                 refresh: Duration::from_secs(refresh_s),
-                keep: Duration::from_secs(given.keep_s.unwrap_or(86_400)),
+                keep: Duration::from_secs(keep_s),
             }
         }
         (Some(_), Some(_)) => return Err(fault("both `jwks_file` and `jwks_url`")),

@@ -27,6 +27,7 @@ use rustls::pki_types::CertificateDer;
 
 use crate::identity::Resource;
 pub use error::ConfigError;
+pub(crate) use error::said;
 pub use server::{OnDisconnect, Patience, Secret, Server, Transport};
 
 /// A valid configuration.

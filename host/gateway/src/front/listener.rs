@@ -134,9 +134,7 @@ pub(crate) async fn serve(
             let _ = stream.set_nodelay(true);
             match tls {
                 None => connection(stream, Peer::default(), router, bounds, draining).await,
-                Some(config) => {
-                    secured(stream, config, router, bounds, draining).await;
-                }
+                Some(met) => secured(stream, met, router, bounds, draining).await,
             }
             drop(place);
         });
@@ -150,7 +148,7 @@ pub(crate) async fn serve(
 /// Shakes hands, in the time that a request's head may take.
 async fn secured(
     stream: TcpStream,
-    config: Arc<rustls::ServerConfig>,
+    (config, accepted): (Arc<rustls::ServerConfig>, tls::Accepted),
     router: Router,
     bounds: Bounds,
     draining: watch::Receiver<bool>,
@@ -162,6 +160,7 @@ async fn secured(
             let leaf = session.peer_certificates().and_then(<[_]>::first);
             let peer = Peer {
                 certificate: leaf.map(|leaf| Arc::from(leaf.as_ref())),
+                accepted: leaf.map(|_| accepted),
             };
             connection(stream, peer, router, bounds, draining).await;
         }
@@ -180,6 +179,7 @@ async fn connection<S>(
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let router = TowerToHyperService::new(router);
+    let accepted = peer.accepted.clone();
     let service = service_fn(move |mut request: http::Request<Incoming>| {
         request.extensions_mut().insert(peer.clone());
         router.call(request)
@@ -193,13 +193,25 @@ async fn connection<S>(
     let mut connection = std::pin::pin!(connection);
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
-        () = begun(&mut draining) => {
+        () = ends(&mut draining, accepted) => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }
     };
     if let Err(error) = ended {
         tracing::debug!("a connection broke off: {error}");
+    }
+}
+
+/// Resolves once a connection is to end after the request that it is at: draining has
+/// begun, or its certificate does not count any more.
+async fn ends(draining: &mut watch::Receiver<bool>, accepted: Option<tls::Accepted>) {
+    match accepted {
+        None => begun(draining).await,
+        Some(accepted) => tokio::select! {
+            () = begun(draining) => {}
+            () = accepted.ended() => {}
+        },
     }
 }
 

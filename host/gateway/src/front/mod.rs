@@ -15,7 +15,7 @@ mod received;
 mod relay;
 mod respond;
 mod stream;
-mod taken;
+pub(crate) mod taken;
 pub(crate) mod tasks;
 
 use std::sync::Arc;

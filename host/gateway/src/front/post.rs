@@ -10,7 +10,7 @@ use std::sync::Arc;
 use axum::extract::Request;
 use axum::response::Response;
 use countersign_canon::{Admitted, Code, Id, Refusal};
-use countersign_evidence::{Agent, Draft, Kind, RefusalCode};
+use countersign_evidence::{Draft, Kind, RefusalCode};
 use countersign_identity::Principal;
 use countersign_ledger::InForce;
 use countersign_mcp::{ErrorCode, Headers, Problem};
@@ -36,7 +36,7 @@ pub(super) async fn post(
         Ok(principal) => principal,
         Err(refused) => return *refused,
     };
-    if let Some(refused) = throttled(&gateway, &principal.agent) {
+    if let Some(refused) = caller::draining(&gateway, &principal.agent) {
         return refused;
     }
     let standing = gateway.identities.standing(&presented, &principal);
@@ -114,23 +114,6 @@ pub(super) async fn post(
     received
         .dispatch(Headers::read(&head.headers), admitted)
         .await
-}
-
-/// More requests than the agent's rate, or none at all any more; counted, so
-/// that nobody can fill the log.
-pub(super) fn throttled(gateway: &Gateway, agent: &Agent) -> Option<Response> {
-    let now = gateway.environment.monotonic();
-    let code = if gateway.running.is_draining() {
-        ErrorCode::ShuttingDown
-    } else if !gateway.limits.within_rate(agent, now) {
-        ErrorCode::RateLimited
-    } else {
-        return None;
-    };
-    gateway.suppress(agent, code, gateway.environment.now());
-    let mut problem = Problem::new(code);
-    problem.retry_after_ms = Some(1_000);
-    Some(respond::problem(&problem))
 }
 
 /// Names the attempt and finds its server.

@@ -34,7 +34,7 @@ pub(super) async fn open(gateway: &Gateway, server: Option<&str>, request: Reque
     let identities = Arc::clone(&gateway.identities);
     let standing = identities.standing(&presented, &principal);
     let agent = principal.agent;
-    if let Some(refused) = super::post::throttled(gateway, &agent) {
+    if let Some(refused) = caller::draining(gateway, &agent) {
         return refused;
     }
     let problem = |code| respond::problem(&Problem::new(code));

@@ -11,7 +11,8 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
-pub(super) struct Taken<S> {
+/// A stream whose other end takes what is written.
+pub(crate) struct Taken<S> {
     stream: S,
     most: Duration,
     /// Runs while a write waits.
@@ -20,7 +21,7 @@ pub(super) struct Taken<S> {
 
 impl<S> Taken<S> {
     /// `most` is how long nothing may be taken.
-    pub(super) fn new(stream: S, most: Duration) -> Self {
+    pub(crate) fn new(stream: S, most: Duration) -> Self {
         Self {
             stream,
             most,

@@ -5,15 +5,19 @@
 
 use std::sync::Arc;
 
-use countersign_identity::Refusal;
+use countersign_identity::{Fault, Refusal};
 use http::header::AUTHORIZATION;
 use http::{Extensions, HeaderMap, Method, Uri};
+
+use crate::tls::Accepted;
 
 /// Who is at the other end of a connection; put beside each of its requests.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Peer {
     /// The leaf that the client showed, whose chain was verified; DER.
     pub(crate) certificate: Option<Arc<[u8]>>,
+    /// The authorities under which it was verified.
+    pub(crate) accepted: Option<Accepted>,
 }
 
 /// What authentication looks at of a request.
@@ -23,11 +27,13 @@ pub(crate) struct Request<'r> {
     pub(crate) path: &'r str,
     query: Option<&'r str>,
     pub(crate) headers: &'r HeaderMap,
-    pub(crate) certificate: Option<&'r [u8]>,
+    certificate: Option<&'r [u8]>,
+    pub(super) accepted: Option<&'r Accepted>,
 }
 
+/// The schemes that are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scheme {
+pub(crate) enum Scheme {
     Bearer,
     Dpop,
 }
@@ -54,7 +60,27 @@ impl<'r> Request<'r> {
             query: uri.query(),
             headers,
             certificate: peer.and_then(|peer| peer.certificate.as_deref()),
+            accepted: peer.and_then(|peer| peer.accepted.as_ref()),
         }
+    }
+
+    /// The certificate of its connection, DER; none where it has none.
+    ///
+    /// # Errors
+    /// [`Refusal::Certificate`] where an authority was taken out since it was
+    /// verified: whether its own was, a new connection shows.
+    pub(super) fn certificate(&self) -> Result<Option<&'r [u8]>, Refusal> {
+        if self.accepted.is_none_or(Accepted::holds) {
+            Ok(self.certificate)
+        } else {
+            Err(Refusal::Certificate(Fault::Authority))
+        }
+    }
+
+    /// The scheme of its one credential; none where there is none.
+    pub(crate) fn scheme(&self) -> Option<Scheme> {
+        let credential = self.credential().ok().flatten();
+        credential.map(|credential| credential.scheme)
     }
 
     /// The credential in the headers; none where there is none.

@@ -10,9 +10,9 @@ use thiserror::Error;
 
 use super::tokens::{MalformedTokens, TokenFile, hash};
 
-/// How long grants stay as they were while their file cannot be read: long enough
-/// for whoever edits it, and no longer, since a revocation may be what it says.
-const UNREAD_FOR: Duration = Duration::from_secs(10);
+/// How long grants, or keys, stay as they were while their file cannot be read: long
+/// enough for whoever edits it, and no longer, since a revocation may be what it says.
+pub(super) const UNREAD_FOR: Duration = Duration::from_secs(10);
 
 /// The token file as it was read last.
 #[derive(Clone, Debug)]

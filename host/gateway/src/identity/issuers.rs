@@ -19,7 +19,7 @@ pub(super) struct Issuers(Vec<Arc<Trusted>>);
 #[derive(Debug)]
 struct Trusted {
     issuer: countersign_identity::Issuer,
-    keys: Keys,
+    keys: Arc<Keys>,
 }
 
 impl Issuers {
@@ -30,7 +30,7 @@ impl Issuers {
         let mut issuers = Vec::with_capacity(configured.len());
         for config::Issuer { issuer, keys } in configured {
             issuers.push(Arc::new(Trusted {
-                keys: Keys::open(keys, environment.monotonic()).await?,
+                keys: Arc::new(Keys::open(keys, environment.monotonic()).await?),
                 issuer: issuer.clone(),
             }));
         }

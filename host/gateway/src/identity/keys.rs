@@ -3,16 +3,17 @@
 //! A URL is asked from time to time, and sooner when a token names a key that
 //! is not known, but not more often than every ten seconds: who sends names of
 //! keys must not be able to make the gateway flood an issuer. What was good
-//! last stays in use while an issuer cannot be reached, for a bounded time.
+//! last stays in use while an issuer cannot be reached, for a bounded time; a set
+//! without keys that can be used is an answer too, and withdraws all.
 
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use countersign_identity::{KeySet, MalformedKeySet};
 use thiserror::Error;
 
-use super::file::stamp;
+use super::key_file::{KeyFile, News};
 use crate::config;
 use crate::environment::Environment;
 use crate::fetch::{FetchError, Fetcher};
@@ -39,6 +40,12 @@ pub enum KeysError {
         /// Why.
         source: MalformedKeySet,
     },
+    /// There is none that could be used, when the gateway starts.
+    #[error("the keys `{from}` hold none that signatures are checked with")]
+    Empty {
+        /// The file.
+        from: String,
+    },
     /// They cannot be fetched.
     #[error("the keys `{from}` cannot be fetched: {source}")]
     Fetch {
@@ -55,15 +62,12 @@ pub(super) struct Keys {
     source: Source,
     held: RwLock<Option<Held>>,
     // When was tried last; held while trying, so that nobody tries beside.
-    tried: tokio::sync::Mutex<Option<Duration>>,
+    tried: Arc<tokio::sync::Mutex<Option<Duration>>>,
 }
 
 #[derive(Debug)]
 enum Source {
-    File {
-        path: PathBuf,
-        changed: RwLock<Option<(SystemTime, u64)>>,
-    },
+    File(KeyFile),
     Url {
         fetcher: Box<Fetcher>,
         refresh: Duration,
@@ -81,13 +85,9 @@ impl Keys {
     pub(super) async fn open(config: &config::Keys, now: Duration) -> Result<Self, KeysError> {
         let (source, held) = match config {
             config::Keys::File(path) => {
-                let changed = stamp(path);
-                let set = Arc::new(read(path)?);
-                let source = Source::File {
-                    path: path.clone(),
-                    changed: RwLock::new(changed),
-                };
-                (source, Some(Held { set, since: now }))
+                let (file, set) = KeyFile::open(path.clone())?;
+                let set = Arc::new(set);
+                (Source::File(file), Some(Held { set, since: now }))
             }
             config::Keys::Url {
                 url,
@@ -111,7 +111,7 @@ impl Keys {
         let keys = Self {
             source,
             held: RwLock::new(held),
-            tried: tokio::sync::Mutex::new(None),
+            tried: Arc::default(),
         };
         if let Source::Url { fetcher, .. } = &keys.source {
             *keys.tried.lock().await = Some(now);
@@ -130,14 +130,15 @@ impl Keys {
         }
     }
 
-    /// Keys that are newer than those that were `seen`, where there are any.
+    /// Keys that are newer than those that were `seen`, where there are any. They
+    /// are fetched to the end though whoever asks goes away: a try counts for all.
     pub(super) async fn newer(
-        &self,
+        self: &Arc<Self>,
         seen: Option<&Arc<KeySet>>,
         environment: &Environment,
     ) -> Option<Arc<KeySet>> {
-        if let Source::Url { fetcher, .. } = &self.source {
-            let mut tried = self.tried.lock().await;
+        if matches!(self.source, Source::Url { .. }) {
+            let mut tried = Arc::clone(&self.tried).lock_owned().await;
             let now = environment.monotonic();
             let held = self.held(now);
             // Somebody else may have fetched them while we waited.
@@ -147,8 +148,15 @@ impl Keys {
                 (Some(_), None) => false,
             };
             if same && tried.is_none_or(|at| now.saturating_sub(at) >= TRY_EVERY) {
-                *tried = Some(now);
-                self.fetched(fetcher, now).await;
+                let keys = Arc::clone(self);
+                let fetching = tokio::spawn(async move {
+                    *tried = Some(now);
+                    if let Source::Url { fetcher, .. } = &keys.source {
+                        keys.fetched(fetcher, now).await;
+                    }
+                });
+                // Where it broke off there is nothing newer.
+                let _ = fetching.await;
             }
         }
         self.held(environment.monotonic())
@@ -158,21 +166,21 @@ impl Keys {
     pub(super) async fn refresh(&self, environment: &Environment) {
         let now = environment.monotonic();
         match &self.source {
-            Source::File { path, changed } => {
-                let current = stamp(path);
-                let known = *changed.read().unwrap_or_else(PoisonError::into_inner);
-                if current.is_some() && current == known {
-                    return;
+            Source::File(file) => match file.refresh(now) {
+                Some(News::Read(set)) => {
+                    tracing::info!("an issuer's keys were read again");
+                    self.hold(set, now, &file.name());
                 }
-                match read(path) {
-                    Ok(set) => {
-                        self.hold(set, now);
-                        *changed.write().unwrap_or_else(PoisonError::into_inner) = current;
-                        tracing::info!("an issuer's keys were read again");
-                    }
-                    Err(error) => tracing::error!("{error}; the keys stay as they were"),
+                Some(News::Unread(why)) => {
+                    tracing::error!("{why}; the keys stay as they were for a few seconds");
                 }
-            }
+                Some(News::Closed) => {
+                    *self.held.write().unwrap_or_else(PoisonError::into_inner) = None;
+                    let name = file.name();
+                    tracing::error!("no key of `{name}` is in use until it can be read");
+                }
+                None => {}
+            },
             Source::Url {
                 fetcher, refresh, ..
             } => {
@@ -206,29 +214,26 @@ impl Keys {
             }),
         };
         match fetched {
-            Ok(set) => self.hold(set, now),
+            Ok(set) => self.hold(set, now, &from()),
             Err(error) => tracing::warn!("{error}; the keys stay as they were"),
         }
     }
 
-    fn hold(&self, set: KeySet, now: Duration) {
+    fn hold(&self, set: KeySet, now: Duration, from: &str) {
         let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
         let set = match held.take() {
             // The same pointer, so that who waits sees that nothing is new.
             Some(before) if *before.set == set => before.set,
-            _ => Arc::new(set),
+            _ => {
+                if set.is_empty() {
+                    // Said once: the same set again is nothing new.
+                    tracing::error!(
+                        "`{from}` holds no key that can be used: no token of its issuer is accepted"
+                    );
+                }
+                Arc::new(set)
+            }
         };
         *held = Some(Held { set, since: now });
     }
-}
-
-fn read(path: &std::path::Path) -> Result<KeySet, KeysError> {
-    let bytes = std::fs::read(path).map_err(|source| KeysError::Unreadable {
-        path: path.to_owned(),
-        source,
-    })?;
-    KeySet::parse(&bytes).map_err(|source| KeysError::Malformed {
-        from: path.display().to_string(),
-        source,
-    })
 }

@@ -50,6 +50,12 @@ impl Resource {
         format!("{}{path}", self.base)
     }
 
+    /// Whether every token needs a DPoP proof: where certificates are taken, one can
+    /// be bound to a certificate instead.
+    pub(crate) fn proofs_required(&self) -> bool {
+        self.bound_only && !self.certificates
+    }
+
     /// Where the metadata of the resource at a path is.
     pub(crate) fn metadata_url(&self, path: &str) -> String {
         format!("{}{WELL_KNOWN}{path}", self.base)
@@ -63,7 +69,7 @@ impl Resource {
             bearer_methods_supported: ["header"],
             scopes_supported: &self.scopes,
             dpop_signing_alg_values_supported: &self.proofs,
-            dpop_bound_access_tokens_required: self.bound_only,
+            dpop_bound_access_tokens_required: self.proofs_required(),
             tls_client_certificate_bound_access_tokens: self.certificates,
         };
         // INVARIANT: texts and truth values always have a form.

@@ -10,6 +10,7 @@ mod challenge;
 mod credential;
 mod file;
 mod issuers;
+mod key_file;
 mod keys;
 mod metadata;
 mod proofs;
@@ -20,29 +21,31 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_evidence::Agent;
-use countersign_identity::{
-    Aliases, Fault, Principal, Refusal, Svid, TrustDomain, Verified, thumbprint,
-};
+use countersign_identity::{Aliases, Fault, Principal, Refusal, Svid, TrustDomain, thumbprint};
 
 use crate::config;
 use crate::environment::{Environment, NoRandomness};
 
 pub(crate) use challenge::challenge;
-pub(crate) use credential::{Peer, Request};
+pub(crate) use credential::{Peer, Request, Scheme};
 pub use file::{Refreshed, Tokens, TokensError};
 pub use keys::KeysError;
 pub(crate) use metadata::Resource;
 pub(crate) use standing::Standing;
 pub use tokens::{Grant, MalformedTokens, Token, TokenFile};
 
-use credential::{Credential, Scheme};
+use credential::Credential;
 use issuers::Issuers;
-use proofs::Proofs;
+use proofs::{Bound, Proofs};
 
 /// What begins every token of a token file.
 const OF_A_FILE: &str = "csgn_";
+/// What begins the thumbprint of a certificate that was shown.
+const BY_CERTIFICATE: &str = "x5t#S256:";
 /// How often files and keys are looked at.
 const CHORES_EVERY: Duration = Duration::from_secs(1);
+/// What an agent over its rate is told to wait.
+const OVER_RATE: Duration = Duration::from_secs(1);
 
 /// How the gateway tells agents apart.
 #[derive(Debug)]
@@ -56,6 +59,43 @@ pub(crate) struct Identities {
     domain: Option<TrustDomain>,
     aliases: Aliases,
     resource: Option<Resource>,
+}
+
+/// Why a request is not taken.
+#[derive(Debug)]
+pub(crate) enum NotTaken {
+    /// Nobody is known to have sent it.
+    Unknown(Refusal),
+    /// Who sent it is known, and sends too much.
+    TooMuch {
+        agent: Agent,
+        /// How long to wait.
+        wait: Duration,
+    },
+}
+
+impl From<Refusal> for NotTaken {
+    fn from(refusal: Refusal) -> Self {
+        Self::Unknown(refusal)
+    }
+}
+
+impl NotTaken {
+    fn over_rate(agent: Agent) -> Self {
+        let wait = OVER_RATE;
+        Self::TooMuch { agent, wait }
+    }
+
+    /// As whom the agent counts.
+    fn resolved(self, aliases: &Aliases) -> Self {
+        match self {
+            Self::TooMuch { agent, wait } => Self::TooMuch {
+                agent: aliases.resolve(agent),
+                wait,
+            },
+            unknown @ Self::Unknown(_) => unknown,
+        }
+    }
 }
 
 /// Why agents cannot be told apart.
@@ -100,28 +140,52 @@ impl Identities {
         })
     }
 
-    /// Who sent a request, by its one credential.
+    /// Who sent a request, by its one credential. `within_rate` takes one request
+    /// off the rate of whom an agent counts as, and answers whether there was one
+    /// left; it is asked once, and of nobody who is not known to have sent it.
     ///
     /// # Errors
-    /// [`Refusal`].
+    /// [`NotTaken`].
     pub(crate) async fn authenticate(
         &self,
         request: &Request<'_>,
+        within_rate: impl Fn(&Agent) -> bool,
         environment: &Environment,
-    ) -> Result<Principal, Refusal> {
+    ) -> Result<Principal, NotTaken> {
+        let taken = self.known(request, &within_rate, environment).await;
+        let (mut principal, counted) = taken.map_err(|why| why.resolved(&self.aliases))?;
+        principal.agent = self.aliases.resolve(principal.agent);
+        if counted || within_rate(&principal.agent) {
+            Ok(principal)
+        } else {
+            Err(NotTaken::over_rate(principal.agent))
+        }
+    }
+
+    /// Who it is, by themselves, and whether the request was counted already.
+    async fn known(
+        &self,
+        request: &Request<'_>,
+        within_rate: &impl Fn(&Agent) -> bool,
+        environment: &Environment,
+    ) -> Result<(Principal, bool), NotTaken> {
         if self.open {
-            return Ok(Principal::bare(Agent {
+            let anybody = Principal::bare(Agent {
                 method: "open".to_owned(),
                 issuer: String::new(),
                 subject: "anonymous".to_owned(),
-            }));
+            });
+            return Ok((anybody, false));
         }
-        let mut principal = match request.credential()? {
-            Some(credential) => self.by_token(request, &credential, environment).await?,
-            None => self.by_certificate(request, environment)?,
+        let Some(credential) = request.credential()? else {
+            return Ok((self.by_certificate(request, environment)?, false));
         };
-        principal.agent = self.aliases.resolve(principal.agent);
-        Ok(principal)
+        let rate = |agent: &Agent| within_rate(&self.aliases.resolve(agent.clone()));
+        let principal = self
+            .by_token(request, &credential, rate, environment)
+            .await?;
+        // Whoever brings a proof was counted before that was remembered.
+        Ok((principal, credential.scheme == Scheme::Dpop))
     }
 
     /// A token names the workload; a certificate beside it only shows who holds
@@ -130,21 +194,45 @@ impl Identities {
         &self,
         request: &Request<'_>,
         credential: &Credential<'_>,
+        within_rate: impl FnOnce(&Agent) -> bool,
         environment: &Environment,
-    ) -> Result<Principal, Refusal> {
+    ) -> Result<Principal, NotTaken> {
         if let Some(tokens) = self.tokens_for(credential) {
             let bearer = credential.scheme == Scheme::Bearer;
             let agent = tokens.find(credential.token).filter(|_| bearer);
-            return agent.map(Principal::bare).ok_or(Refusal::Missing);
+            return Ok(agent.map(Principal::bare).ok_or(Refusal::Missing)?);
         }
         let (Some(issuers), Some(proofs), Some(resource)) =
             (&self.issuers, &self.proofs, &self.resource)
         else {
-            return Err(Refusal::Missing);
+            return Err(Refusal::Missing.into());
         };
         let of = resource.at(request.path);
         let verified = issuers.verify(credential.token, &of, environment).await?;
-        let proof_key = proved(proofs, request, credential, &verified, &of, environment)?;
+        // Looked at first, since a proof is used up by being taken.
+        if let Some(x5t) = &verified.x5t {
+            holds(request, x5t)?;
+        }
+        let mut shown = Vec::new();
+        match (&verified.jkt, credential.scheme) {
+            (Some(jkt), Scheme::Dpop) => {
+                let bound = Bound {
+                    agent: &verified.agent,
+                    token: credential.token,
+                    jkt,
+                    url: &of,
+                };
+                proofs.check(request, &bound, within_rate, environment)?;
+                shown.push(format!("jkt:{jkt}"));
+            }
+            (Some(_), Scheme::Bearer) => return Err(Refusal::ProofRequired.into()),
+            (None, Scheme::Dpop) => return Err(Refusal::Proof(Fault::Binding).into()),
+            (None, Scheme::Bearer) => {}
+        }
+        if let Some(x5t) = &verified.x5t {
+            shown.push(format!("{BY_CERTIFICATE}{x5t}"));
+        }
+        let proof_key = (!shown.is_empty()).then(|| shown.join(" "));
         let mut principal = Principal::bare(verified.agent);
         principal.facts.represented_user = verified.represented_user;
         principal.facts.audience = Some(verified.audience);
@@ -166,11 +254,11 @@ impl Identities {
         environment: &Environment,
     ) -> Result<Principal, Refusal> {
         let domain = self.domain.as_ref().ok_or(Refusal::Missing)?;
-        let der = request.certificate.ok_or(Refusal::Missing)?;
+        let der = request.certificate()?.ok_or(Refusal::Missing)?;
         let named = || -> Result<Principal, Fault> {
             let svid = Svid::read(der)?;
             let mut principal = Principal::bare(svid.id.agent(domain)?);
-            principal.facts.proof_key = Some(format!("x5t#S256:{}", thumbprint(der)));
+            principal.facts.proof_key = Some(format!("{BY_CERTIFICATE}{}", thumbprint(der)));
             principal.until_s = Some(svid.until_s);
             Ok(principal)
         };
@@ -249,33 +337,14 @@ impl Identities {
     }
 }
 
-/// The key whose possession was shown, where the token is bound to one.
-fn proved(
-    proofs: &Proofs,
-    request: &Request<'_>,
-    credential: &Credential<'_>,
-    verified: &Verified,
-    resource: &str,
-    environment: &Environment,
-) -> Result<Option<String>, Refusal> {
-    let mut shown = Vec::new();
-    match (&verified.jkt, credential.scheme) {
-        (Some(jkt), Scheme::Dpop) => {
-            proofs.check(request, credential.token, jkt, resource, environment)?;
-            shown.push(format!("jkt:{jkt}"));
-        }
-        (Some(_), Scheme::Bearer) => return Err(Refusal::ProofRequired),
-        (None, Scheme::Dpop) => return Err(Refusal::Proof(Fault::Binding)),
-        (None, Scheme::Bearer) => {}
+/// Whether the connection has the certificate that a token is bound to.
+fn holds(request: &Request<'_>, x5t: &str) -> Result<(), Refusal> {
+    let der = request.certificate()?.ok_or(Refusal::CertificateRequired)?;
+    if thumbprint(der) == x5t {
+        Ok(())
+    } else {
+        Err(Refusal::OtherCertificate)
     }
-    if let Some(x5t) = &verified.x5t {
-        let der = request.certificate.ok_or(Refusal::ProofRequired)?;
-        if thumbprint(der) != *x5t {
-            return Err(Refusal::Proof(Fault::Binding));
-        }
-        shown.push(format!("x5t#S256:{x5t}"));
-    }
-    Ok((!shown.is_empty()).then(|| shown.join(" ")))
 }
 
 /// Seconds since 1970.

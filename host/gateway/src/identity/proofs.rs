@@ -1,13 +1,15 @@
 //! Proofs of possession as requests bring them, each used once.
 
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
+use countersign_evidence::Agent;
 use countersign_identity::{
     Fault, Fresh, Nonced, Nonces, Proof, ProofRules, Refusal, Replays, Target,
 };
 
 use super::credential::Request;
-use super::now_s;
+use super::{NotTaken, now_s};
 use crate::config;
 use crate::environment::{Environment, NoRandomness};
 
@@ -23,6 +25,16 @@ pub(super) struct Proofs {
     began_s: i64,
     /// Proofs that say that they were made until then have to have a nonce.
     nonced_until_s: i64,
+}
+
+/// A token that is bound to a key, as a request brings it.
+pub(super) struct Bound<'r> {
+    pub(super) agent: &'r Agent,
+    pub(super) token: &'r str,
+    /// The thumbprint of the key.
+    pub(super) jkt: &'r str,
+    /// What the proof must be made for.
+    pub(super) url: &'r str,
 }
 
 impl Proofs {
@@ -51,20 +63,30 @@ impl Proofs {
         })
     }
 
-    /// Checks the one proof of a request and uses it up.
+    /// Checks the one proof of a request and uses it up. `within_rate` takes the
+    /// request off the rate of `agent`; it is asked once the proof is known to be
+    /// fresh and the agent's own, and before it is remembered.
+    ///
+    /// # Errors
+    /// [`NotTaken`].
     pub(super) fn check(
         &self,
         request: &Request<'_>,
-        token: &str,
-        jkt: &str,
-        url: &str,
+        bound: &Bound<'_>,
+        within_rate: impl FnOnce(&Agent) -> bool,
         environment: &Environment,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), NotTaken> {
+        let Bound {
+            agent,
+            token,
+            jkt,
+            url,
+        } = *bound;
         let mut values = request.headers.get_all("dpop").iter();
         let text = match (values.next(), values.next()) {
-            (None, _) => return Err(Refusal::ProofRequired),
+            (None, _) => return Err(Refusal::ProofRequired.into()),
             (Some(value), None) => value.to_str().map_err(|_| Refusal::Proof(Fault::Form))?,
-            (Some(_), Some(_)) => return Err(Refusal::Proof(Fault::Form)),
+            (Some(_), Some(_)) => return Err(Refusal::Proof(Fault::Form).into()),
         };
         let now_s = now_s(environment);
         let target = Target {
@@ -82,13 +104,17 @@ impl Proofs {
         };
         let proof = Proof::check(text, target, &rules, Some(nonced), now_s)?;
         if proof.jkt != jkt {
-            return Err(Refusal::Proof(Fault::Binding));
+            return Err(Refusal::Proof(Fault::Binding).into());
         }
         let mut replays = self.replays.lock().unwrap_or_else(PoisonError::into_inner);
-        match replays.use_up(&proof, now_s) {
+        match replays.use_up(&proof, agent, now_s, || within_rate(agent)) {
             Fresh::Yes => Ok(()),
-            Fresh::No => Err(Refusal::ProofReplayed),
-            Fresh::Full => Err(Refusal::ProofRate),
+            Fresh::No => Err(Refusal::ProofReplayed.into()),
+            Fresh::OverRate => Err(NotTaken::over_rate(agent.clone())),
+            Fresh::Full(left_s) => Err(NotTaken::TooMuch {
+                agent: agent.clone(),
+                wait: Duration::from_secs(left_s),
+            }),
         }
     }
 

@@ -6,10 +6,12 @@ use countersign_evidence::Agent;
 use countersign_identity::Principal;
 
 use super::tokens::hash;
-use super::{CHORES_EVERY, Identities, Request, now_s};
+use super::{BY_CERTIFICATE, CHORES_EVERY, Identities, Request, now_s};
 use crate::environment::Environment;
+use crate::tls::Accepted;
 
-/// What of a credential can lapse: its time, and its grant in the token file. A
+/// What of a credential can lapse: its time, its grant in the token file, and the
+/// authorities under which its certificate was verified. A
 /// signature is not looked at again, so that a key which is taken back ends
 /// nothing before the token's own end.
 pub(crate) struct Standing {
@@ -17,12 +19,16 @@ pub(crate) struct Standing {
     until_s: Option<i64>,
     /// The hash of a token that the file knows.
     granted: Option<Digest>,
+    /// Of a certificate that it rests on.
+    accepted: Option<Accepted>,
 }
 
 impl Identities {
     /// What `request`, which was authenticated as `principal`, is held to.
     pub(crate) fn standing(&self, request: &Request<'_>, principal: &Principal) -> Standing {
         let credential = request.credential().ok().flatten();
+        let shown = principal.facts.proof_key.as_deref().unwrap_or_default();
+        let rests = shown.contains(BY_CERTIFICATE);
         let in_file = |credential: &_| !self.open && self.tokens_for(credential).is_some();
         Standing {
             agent: principal.agent.clone(),
@@ -30,6 +36,7 @@ impl Identities {
             granted: credential
                 .filter(in_file)
                 .map(|credential| hash(credential.token)),
+            accepted: request.accepted.filter(|_| rests).cloned(),
         }
     }
 
@@ -45,7 +52,8 @@ impl Identities {
                 .and_then(|file| file.find_hashed(token));
             agent.map(|agent| self.aliases.resolve(agent)).as_ref() == Some(&standing.agent)
         };
-        standing.until_s.is_none_or(|until| now_s < until) && granted()
+        let accepted = standing.accepted.as_ref().is_none_or(Accepted::holds);
+        accepted && standing.until_s.is_none_or(|until| now_s < until) && granted()
     }
 
     /// Resolves about a second after a credential has ceased to hold.

@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use subtle::{Choice, ConditionallySelectable as _, ConstantTimeEq as _};
 use thiserror::Error;
 
+use crate::config::said;
+
 /// What every token begins with, so that scanners for leaked secrets know it.
 const PREFIX: &str = "csgn_";
 const HEADING: &str =
@@ -67,16 +69,8 @@ impl TokenFile {
     /// # Errors
     /// [`MalformedTokens`], also for a subject or a hash that is none.
     pub fn parse(text: &str) -> Result<Self, MalformedTokens> {
-        let file: Self = toml::from_str(text).map_err(|error| {
-            MalformedTokens(
-                error
-                    .message()
-                    .lines()
-                    .next()
-                    .unwrap_or_default()
-                    .to_owned(),
-            )
-        })?;
+        let file = toml::from_str::<Self>(text);
+        let file = file.map_err(|error| MalformedTokens(said(&error)))?;
         for grant in &file.grants {
             subject(&grant.subject)?;
             if grant.token.parse::<Digest>().is_err() {

@@ -21,10 +21,11 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
 use super::Levels;
+use crate::front::taken::Taken;
 use crate::state::Gateway;
 
-/// How long whoever asks may take to do so.
-const HEAD: Duration = Duration::from_secs(5);
+/// How long whoever asks may take to do so, and take nothing of an answer.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// Connections at once.
 const MOST: usize = 64;
 /// How long to wait after accepting has failed.
@@ -51,8 +52,8 @@ pub(crate) async fn serve(listener: TcpListener, gateway: Arc<Gateway>) {
         tokio::spawn(async move {
             let connection = http1::Builder::new()
                 .timer(TokioTimer::new())
-                .header_read_timeout(HEAD)
-                .serve_connection(TokioIo::new(stream), service);
+                .header_read_timeout(PATIENCE)
+                .serve_connection(TokioIo::new(Taken::new(stream, PATIENCE)), service);
             // Who goes away has what they wanted, or does not want it any more.
             let _: Result<(), hyper::Error> = connection.await;
             drop(place);

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use countersign_gateway::identity::{Token, TokenFile};
-use tokio::io::AsyncReadExt as _;
-use tokio::net::TcpListener;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
 
 use crate::issuer::{Jwks, Key, claims, configured, now};
 use crate::support::clock::Moved;
 use crate::support::{self, Gateway, PERMIT_ALL, Upstream};
-use crate::{call, caller, folder};
+use crate::{FILE, call, caller, folder};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_are_fetched_kept_and_fetched_again_but_never_at_a_callers_pace() {
@@ -155,4 +155,139 @@ async fn issuers_that_do_not_answer_delay_no_revocation() {
         }
     }
     panic!("the revocation always waited for the issuers");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_that_are_asked_for_are_fetched_though_whoever_caused_it_hangs_up() {
+    let upstream = Upstream::start().await;
+    let (clock, environment) = Moved::environment();
+    let first = Key::ec();
+    let jwks = Jwks::serve(&first.set()).await;
+    let url = format!("jwks_url = \"http://{}/keys\"", jwks.address);
+    let folder = folder(&upstream, PERMIT_ALL, &configured("", &url), "{}");
+    let gateway = Gateway::start_at(folder, environment).await;
+    // Nobody signed it: an issuer's name is all that it takes.
+    let header = crate::issuer::encode(r#"{"alg":"ES256","kid":"zz"}"#);
+    let unsigned = format!(
+        "{header}.{}.AA",
+        crate::issuer::encode(claims("sub", "\"x\""))
+    );
+    let (mut asked, code) = (jwks.asked(), async |token: &str| {
+        let client = caller(&gateway).with("authorization", &format!("Bearer {token}"));
+        call(&client, "/mcp/up", "x").await.code()
+    });
+    for (number, method) in ["GET", "POST", "DELETE"].into_iter().enumerate() {
+        let next = Key::ec();
+        let name = format!("k{number}");
+        jwks.give(
+            "200 OK",
+            &next.set().replace("\"k\"", &format!("\"{name}\"")),
+        );
+        jwks.hold(true);
+        clock.on(11);
+        let mut client = TcpStream::connect(gateway.address).await.unwrap();
+        let head = format!(
+            "{method} /mcp/up HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {unsigned}\r\n\
+             Content-Length: 0\r\n\r\n"
+        );
+        client.write_all(head.as_bytes()).await.unwrap();
+        asked += 1;
+        support::until("the keys are asked for", || jwks.asked() == asked).await;
+        drop(client);
+        // So that the gateway sees that before the answer comes.
+        tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+        jwks.hold(false);
+        let header = format!(r#"{{"alg":"ES256","kid":"{name}"}}"#);
+        let token = next.compact(&header, &claims("", ""));
+        let invalid = Some("token-invalid".to_owned());
+        for _ in 0..200 {
+            if code(&token).await != invalid {
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+        assert_ne!(code(&token).await, invalid, "{method}");
+        assert_eq!(jwks.asked(), asked, "{method}: the try was not lost");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_set_without_usable_keys_withdraws_all_of_them() {
+    let key = Key::ec();
+    let upstream = Upstream::start().await;
+    let for_encryption = key.set().replace("\"kid\"", "\"use\":\"enc\",\"kid\"");
+    for without in [
+        r#"{"keys":[]}"#,
+        r#"{"keys":[{"kty":"oct","k":"AAAA","kid":"k"}]}"#,
+        r#"{"keys":[{"kty":"RSA","kid":"k"},{}]}"#,
+        &for_encryption,
+    ] {
+        for of_url in [true, false] {
+            let jwks = Jwks::serve(&key.set()).await;
+            let from = match of_url {
+                true => format!("jwks_url = \"http://{}/keys\"", jwks.address),
+                false => FILE.to_owned(),
+            };
+            let folder = folder(&upstream, PERMIT_ALL, &configured("", &from), &key.set());
+            let (clock, environment) = Moved::environment();
+            let gateway = Gateway::start_at(folder, environment).await;
+            let long = format!("{}", now() + 100_000);
+            let header = r#"{"alg":"ES256","kid":"k"}"#;
+            let token = key.compact(header, &claims("exp", &long));
+            let client = caller(&gateway).with("authorization", &format!("Bearer {token}"));
+            let code = async || call(&client, "/mcp/up", "x").await.code();
+            assert_ne!(code().await.as_deref(), Some("token-invalid"));
+            jwks.give("200 OK", without);
+            std::fs::write(gateway.path().join("jwks.json"), without).unwrap();
+            clock.on(400);
+            let mut said = code().await;
+            for _ in 0..200 {
+                if said.as_deref() == Some("token-invalid") {
+                    break;
+                }
+                tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+                said = code().await;
+            }
+            assert_eq!(
+                said.as_deref(),
+                Some("token-invalid"),
+                "{of_url}: {without}"
+            );
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_whose_file_cannot_be_read_end_after_a_while_and_come_back_with_it() {
+    let key = Key::ec();
+    let upstream = Upstream::start().await;
+    for spoiled in [None, Some(""), Some("{}")] {
+        let folder = folder(&upstream, PERMIT_ALL, &configured("", FILE), &key.set());
+        let (clock, environment) = Moved::environment();
+        let gateway = Gateway::start_at(folder, environment).await;
+        let path = gateway.path().join("jwks.json");
+        let long = format!("{}", now() + 100_000);
+        let token = crate::issuer::token(&key, &claims("exp", &long));
+        let client = caller(&gateway).with("authorization", &format!("Bearer {token}"));
+        let becomes = async |away: bool| {
+            for _ in 0..400 {
+                let code = call(&client, "/mcp/up", "x").await.code();
+                if (code.as_deref() == Some("issuer-unavailable")) == away {
+                    return;
+                }
+                // Looked at each second; ten of them pass with ten looks.
+                clock.on(1);
+                tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+            }
+            panic!("{spoiled:?}: away should be {away}");
+        };
+        becomes(false).await;
+        match spoiled {
+            None => std::fs::remove_file(&path).unwrap(),
+            Some(text) => std::fs::write(&path, text).unwrap(),
+        }
+        becomes(true).await;
+        std::fs::write(&path, key.set()).unwrap();
+        becomes(false).await;
+    }
 }

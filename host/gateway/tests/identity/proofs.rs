@@ -1,7 +1,10 @@
 //! Tokens that are bound to a key, and proofs of its possession.
 
+use http::Method;
+
 use crate::issuer::{Key, bound_to, claims, configured, now, proof, proof_made_at, token};
-use crate::support::{Gateway, PERMIT_ALL, Upstream};
+use crate::support::clock::Moved;
+use crate::support::{Gateway, PERMIT_ALL, Upstream, entries};
 use crate::{FILE, call, caller, challenges, folder, nonce};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -129,4 +132,76 @@ async fn a_proof_whose_clock_is_ahead_counts_at_no_later_start_of_the_gateway() 
     let nonce = nonce(&gateway, &holder, &bound).await;
     let fresh = call(&with(&gateway, &ahead("2", &nonce)), "/mcp/up", "e2").await;
     assert_eq!(fresh.code(), None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_proof_over_its_agents_rate_is_counted_and_not_used_up_whatever_it_asks_for() {
+    let (key, holder) = (Key::ec(), Key::ec());
+    let upstream = Upstream::start().await;
+    let limits = "[limits]\nrequests_per_second = 1\nburst = 1\n";
+    let identity = configured("proofs = { skew_s = 0 }", FILE);
+    let folder = folder(
+        &upstream,
+        PERMIT_ALL,
+        &format!("{identity}{limits}"),
+        &key.set(),
+    );
+    let (clock, environment) = Moved::environment();
+    let gateway = Gateway::start_at(folder, environment).await;
+    let bound = token(&key, &claims("cnf", &bound_to(&holder)));
+    let client = caller(&gateway).with("authorization", &format!("DPoP {bound}"));
+    let mut moved = 0;
+    let mut on = |seconds: u64| {
+        clock.on(seconds);
+        moved += seconds;
+        moved
+    };
+    let mut counted = 0;
+    for method in [Method::POST, Method::GET, Method::DELETE] {
+        // Whatever was sent before, there is one request left now.
+        let ahead = on(5);
+        let made = |jti: &str| {
+            let jti = format!("{method}{jti}");
+            let name = method.as_str();
+            proof_made_at(now() + ahead, &holder, &bound, name, "/mcp/up", &jti, "")
+        };
+        let code = async |proof: &str| {
+            let client = client.with("dpop", proof);
+            let sent = client.send(method.clone(), "/mcp/up", bytes::Bytes::from("{}"));
+            let answer = sent.await;
+            let said = answer.headers.get("retry-after").cloned();
+            (answer.code().unwrap_or_default(), said)
+        };
+        let first = made("first");
+        assert_ne!(code(&first).await.0, "rate-limited", "{method}");
+        let mut over = None;
+        for number in 0..50 {
+            let proof = made(&number.to_string());
+            let (code, wait) = code(&proof).await;
+            if code == "rate-limited" {
+                assert_eq!(wait.unwrap(), "1");
+                over = Some(proof);
+                break;
+            }
+        }
+        let over = over.unwrap_or_else(|| panic!("{method}: never over its rate"));
+        counted += 1;
+        on(5);
+        // Who sends what they have overheard takes nothing from the agent's rate.
+        for _ in 0..3 {
+            assert_eq!(code(&first).await.0, "proof-replayed", "{method}");
+        }
+        let (met, _) = code(&over).await;
+        let used = ["rate-limited", "proof-replayed", "proof-invalid"].contains(&&*met);
+        assert!(!used, "{method}: {met}");
+        assert_eq!(code(&over).await.0, "proof-replayed", "{method}");
+    }
+    let (_, folder) = gateway.stop().await;
+    let of_agent = entries(folder.path())
+        .into_iter()
+        .filter(|entry| entry["kind"] == "suppressed" && entry["agent"]["subject"] == "billing");
+    let total: u64 = of_agent
+        .map(|entry| entry["suppressed"]["count"].as_u64().unwrap())
+        .sum();
+    assert_eq!(total, counted, "each attempt over the rate is counted");
 }

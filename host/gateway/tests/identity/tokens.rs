@@ -2,6 +2,8 @@
 
 use bytes::Bytes;
 use http::Method;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 
 use crate::issuer::{BASE, ISSUER, Key, claims, configured, encode, now, token};
 use crate::support::{Gateway, PERMIT_ALL, Upstream, entries};
@@ -206,4 +208,71 @@ async fn a_client_finds_out_where_to_get_a_token_for_each_server() {
     assert_eq!(unknown.status, 404);
     let ambiguous = get("/.well-known/oauth-protected-resource").await;
     assert_eq!(ambiguous.status, 404, "with two servers it names none");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_that_a_caller_writes_stands_in_a_challenge() {
+    let key = Key::ec();
+    let upstream = Upstream::start().await;
+    let identity = configured("scopes = [\"tools\"]", FILE);
+    let gateway = Gateway::start_in(folder(&upstream, PERMIT_ALL, &identity, &key.set())).await;
+    let challenges = async |method: &str, target: &str| {
+        let mut stream = TcpStream::connect(gateway.address).await.unwrap();
+        let head = format!(
+            "{method} {target} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\
+             Connection: close\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        let lines = answer
+            .lines()
+            .filter(|line| line.starts_with("www-authenticate:"));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let known = format!("resource_metadata=\"{BASE}/.well-known/oauth-protected-resource/mcp/up\"");
+    for method in ["GET", "POST", "DELETE"] {
+        for target in ["/mcp/up", "/mcp/up?marker=1"] {
+            let told = challenges(method, target).await;
+            assert!(
+                told.len() == 2 && told.iter().all(|one| one.contains(&known)),
+                "{told:?}"
+            );
+        }
+        for target in [
+            "/mcp/a\",error=\"marker",
+            "/mcp/up\",error=\"marker",
+            "/mcp/marker",
+            "/mcp/marker,DPoP",
+            "/mcp/marker%22%2Cerror",
+            "/mcp/u%70",
+            "/mcp/UP",
+            "/mcp",
+        ] {
+            let told = challenges(method, target).await;
+            // Some are no target of a request at all.
+            for one in &told {
+                assert!(
+                    !one.contains("marker") && !one.contains("%"),
+                    "{target}: {one}"
+                );
+                assert!(!one.contains("resource_metadata"), "{target}: {one}");
+                assert!(one.contains("scope=\"tools\""), "{target}: {one}");
+            }
+        }
+        assert_eq!(challenges(method, "/mcp/marker").await.len(), 2);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_every_token_is_bound_a_proof_is_what_is_asked_for() {
+    let key = Key::ec();
+    let upstream = Upstream::start().await;
+    let identity = configured("bound_only = true", FILE);
+    let gateway = Gateway::start_in(folder(&upstream, PERMIT_ALL, &identity, &key.set())).await;
+    let told = challenges(&call(&caller(&gateway), "/mcp/up", "e1").await);
+    assert!(told.len() == 1 && told[0].starts_with("DPoP "), "{told:?}");
+    let path = "/.well-known/oauth-protected-resource/mcp/up";
+    let found = gateway.client().send(Method::GET, path, Bytes::new()).await;
+    assert_eq!(found.json()["dpop_bound_access_tokens_required"], true);
 }

@@ -14,6 +14,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 
 pub use crate::signing::{Key, encode};
 
@@ -112,6 +113,8 @@ pub struct Jwks {
     pub address: SocketAddr,
     asked: Arc<AtomicUsize>,
     answer: Arc<Mutex<String>>,
+    /// Whether answers wait.
+    held: watch::Sender<bool>,
 }
 
 impl Jwks {
@@ -122,16 +125,19 @@ impl Jwks {
             address,
             asked: Arc::default(),
             answer: Arc::default(),
+            held: watch::Sender::new(false),
         };
         jwks.give("200 OK", keys);
         let (asked, answer) = (Arc::clone(&jwks.asked), Arc::clone(&jwks.answer));
+        let held = jwks.held.subscribe();
         tokio::spawn(async move {
             loop {
                 let (mut stream, _) = listener.accept().await.unwrap();
                 asked.fetch_add(1, Ordering::SeqCst);
-                let answer = answer.lock().unwrap().clone();
+                let (answer, mut held) = (answer.lock().unwrap().clone(), held.clone());
                 tokio::spawn(async move {
                     let _ = stream.read(&mut [0; 4_096]).await;
+                    let _ = held.wait_for(|held| !held).await;
                     let _ = stream.write_all(answer.as_bytes()).await;
                 });
             }
@@ -145,6 +151,11 @@ impl Jwks {
             self.address,
             body.len()
         );
+    }
+
+    /// Keeps whoever asks waiting for an answer until it is told otherwise.
+    pub fn hold(&self, held: bool) {
+        self.held.send_replace(held);
     }
 
     pub fn asked(&self) -> usize {

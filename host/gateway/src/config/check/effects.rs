@@ -40,7 +40,7 @@ fn what_is_configured_has_an_effect_or_is_refused() {
     for (identity, issuer, more, expected) in [
         // The same things where they have an effect.
         (with(JWT, "bound_only = true\nscopes = [\"s\"]"), FILE, proofs("nonces = true"), ""),
-        (JWT.into(), "jwks_url = \"https://i.example/k\"\nrefresh_s = 10\nkeep_s = 0", String::new(), ""),
+        (JWT.into(), "jwks_url = \"https://i.example/k\"\nrefresh_s = 10\nkeep_s = 10", String::new(), ""),
         (OPEN.into(), "", "top: hosts = [\"g.example\", \"[::1]\"]\norigins = [\"https://a.example\", \"http://b.example:81\"]".into(), ""),
         (OPEN.into(), "", server("headers = { authorization = \"Basic x\" }"), ""),
         (OPEN.into(), "", "[telemetry]\ntraces_url = \"http://127.0.0.1:1/\"\nservice = \"s\"".into(), ""),
@@ -57,6 +57,10 @@ fn what_is_configured_has_an_effect_or_is_refused() {
         (JWT.into(), "jwks_file = \"k\"\nrefresh_s = 60", String::new(), "`refresh_s` belongs to a `jwks_url`"),
         (JWT.into(), "jwks_file = \"k\"\nkeep_s = 60", String::new(), "`keep_s` belongs to a `jwks_url`"),
         (JWT.into(), "jwks_url = \"https://i.example/k\"\nrefresh_s = 9", String::new(), "`refresh_s` is less than 10"),
+        (JWT.into(), "jwks_url = \"https://i.example/k\"\nkeep_s = 0", String::new(), "`keep_s` is 0, less than"),
+        (JWT.into(), "jwks_url = \"https://i.example/k\"\nkeep_s = 299", String::new(), "`refresh_s`, which is 300"),
+        (JWT.into(), "jwks_url = \"https://i.example/k\"\nrefresh_s = 11\nkeep_s = 10", String::new(), "`refresh_s`, which is 11"),
+        (JWT.into(), "jwks_url = \"https://i.example/k\"\nrefresh_s = 86401", String::new(), "`keep_s` is 86400, less than"),
         (JWT.into(), "jwks_url = \"https://u:p@i.example/k\"", String::new(), "`jwks_url` holds credentials"),
         // Hosts and origins.
         (OPEN.into(), "", "top: hosts = [\"g.example:443\"]".into(), "write `g.example`, without"),
