@@ -188,7 +188,7 @@ impl Stdio {
             Ok(process) => process,
             Err(unready) => return Exchange::NotSent(unready.reason),
         };
-        let mut waiting = process.register(request.line.clone());
+        let mut waiting = process.register(request.line.clone(), trace);
         let id = waiting.id();
         trace.set_id(id);
         let Some(body) = (request.body)(id) else {
@@ -257,10 +257,11 @@ async fn greet(
     revision: Revision,
     capabilities: &[u8],
 ) -> Result<Offer, Reason> {
-    let mut waiting = process.register(None);
+    let trace = Trace::default();
+    let mut waiting = process.register(None, &trace);
     let params = IDENTITY.greeting(revision, capabilities);
     let body = envelope::message(Some(waiting.id()), "initialize", Some(&params));
-    process.write(body, None, &Trace::default()).await?;
+    process.write(body, None, &trace).await?;
     let line = waiting.next().await.ok_or(Reason::Unreachable)?;
     let agreed = agreed(&line, waiting.id()).filter(|(agreed, _)| agreed.has_sessions());
     let Some((_, offer)) = agreed else {
@@ -302,7 +303,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     /// What reads and says nothing; without sessions nobody greets it.
-    fn stdio() -> Stdio {
+    pub(super) fn stdio() -> Stdio {
         let (_, hurry) = tokio::sync::watch::channel(false);
         let command = Command {
             program: "/bin/cat".to_owned(),
