@@ -1,9 +1,12 @@
-//! How far one request came: whether a byte of it may have left.
+//! How far one request came, and by which way: whether a byte of it may have left.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use countersign_ledger::{GateClosed, SendGate};
+
+use super::http::Session;
+use super::stdio::Process;
 
 /// How far one request came; shared with whoever writes it.
 #[derive(Clone, Debug, Default)]
@@ -14,7 +17,15 @@ struct Traced {
     left: AtomicBool,
     refused: AtomicBool,
     waited: AtomicBool,
-    id: AtomicU64,
+    way: OnceLock<(Way, u64)>,
+}
+
+/// Where a request goes. Its id means nothing anywhere else: each session, and
+/// each process, has ids of its own from 1 on.
+#[derive(Debug)]
+pub(super) enum Way {
+    Session(Arc<Session>),
+    Process(Arc<Process>),
 }
 
 impl Trace {
@@ -48,11 +59,13 @@ impl Trace {
         self.0.waited.load(Ordering::SeqCst)
     }
 
-    pub(crate) fn set_id(&self, id: u64) {
-        self.0.id.store(id, Ordering::SeqCst);
+    /// Notes where the request goes, and under which id.
+    pub(super) fn goes(&self, way: Way, id: u64) {
+        let _ = self.0.way.set((way, id));
     }
 
-    pub(super) fn id(&self) -> u64 {
-        self.0.id.load(Ordering::SeqCst)
+    /// Where it goes, and under which id; none where it did not come so far.
+    pub(super) fn way(&self) -> Option<&(Way, u64)> {
+        self.0.way.get()
     }
 }

@@ -6,6 +6,7 @@ mod listen;
 mod meter;
 mod receive;
 mod session;
+mod tell;
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -24,15 +25,14 @@ use rustls::pki_types::CertificateDer;
 use self::connect::{Connection, Connector, Response};
 pub(crate) use self::listen::Listening;
 use self::receive::{Open, Received, Rest};
-use self::session::{Place, Session, Sessions};
+pub(super) use self::session::Session;
+use self::session::{Place, Sessions};
 use super::breaker::{Breaker, Unready};
-use super::{Answer, Exchange, IDENTITY, Read, Reason, Request, Signals, Trace};
+use super::{Answer, Exchange, IDENTITY, Read, Reason, Request, Signals, Trace, Way};
 
 /// The longest list of connections that were found closed before a byte was
 /// written; after that many the upstream counts as unreachable.
 const MOST_REPLACED: usize = 8;
-/// How long the stream waits while a request of the upstream is answered.
-const RESPOND: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
 pub(super) struct Http {
@@ -236,7 +236,7 @@ impl Inner {
             }
         };
         let id = session.next_id();
-        trace.set_id(id);
+        trace.goes(Way::Session(Arc::clone(&session)), id);
         let head = Head {
             session: Some(&session),
             method: request.method,
@@ -275,48 +275,6 @@ impl Inner {
             Received::Answer(value) => Exchange::Answered(value),
             Received::Nothing { reason, received } => Exchange::Unanswered { reason, received },
         }
-    }
-
-    /// Sends a message that has no answer.
-    pub(super) async fn tell(&self, agent: &Agent, body: Vec<u8>) {
-        let Some(place) = self.sessions.find(agent) else {
-            return;
-        };
-        let session = place.turn().await.clone();
-        if let Some(session) = session.filter(|session| !session.is_gone()) {
-            let _ = self
-                .post_quietly(&session, "notifications/cancelled", body)
-                .await;
-        }
-    }
-
-    /// Answers what the upstream asked.
-    async fn respond(&self, session: &Session, body: Vec<u8>) {
-        let posting = self.post_quietly(session, "", body);
-        let _ = tokio::time::timeout(RESPOND, posting).await;
-    }
-
-    async fn post_quietly(
-        &self,
-        session: &Session,
-        method: &str,
-        body: Vec<u8>,
-    ) -> Result<(), Reason> {
-        let head = Head {
-            session: Some(session),
-            method,
-            name: None,
-            mirrored: &[],
-        };
-        let request = self.request(Method::POST, &head, body)?;
-        let sent = self
-            .send(request, None, &Trace::default())
-            .await
-            .map_err(|(reason, _)| reason)?;
-        let good = sent.response.status().is_success();
-        let rest = receive::discard(sent.response).await;
-        self.recycle(sent.connection, rest);
-        if good { Ok(()) } else { Err(Reason::Status) }
     }
 
     /// Writes a request on an idle connection or a new one. On failure says

@@ -21,12 +21,12 @@ use countersign_mcp::{Revision, envelope};
 
 use self::ending::Living;
 use self::place::Place;
-use self::process::Process;
+pub(super) use self::process::Process;
 use super::breaker::Unready;
 use super::conversation::{Around, Step, step};
 use super::seats::{Seated, Seats};
 use super::slot::Slot;
-use super::{Exchange, IDENTITY, Read, Reason, Request, Signals, Trace};
+use super::{Exchange, IDENTITY, Read, Reason, Request, Signals, Trace, Way};
 use crate::config::Patience;
 
 /// Processes of one server, of all agents together.
@@ -190,7 +190,7 @@ impl Stdio {
         };
         let mut waiting = process.register(request.line.clone(), trace);
         let id = waiting.id();
-        trace.set_id(id);
+        trace.goes(Way::Process(Arc::clone(&process)), id);
         let Some(body) = (request.body)(id) else {
             return Exchange::NotSent(Reason::Unwritable);
         };
@@ -235,13 +235,14 @@ impl Stdio {
         }
     }
 
+    /// Writes a message that has no answer to the process that the agent has now.
     pub(super) async fn tell(&self, agent: &Agent, body: Vec<u8>) {
         let Some(seat) = self.seats.find(agent) else {
             return;
         };
         let process = seat.place.turn().await.running();
         if let Some(process) = process {
-            let _ = process.write(body, None, &Trace::default()).await;
+            process.tell(body).await;
         }
     }
 

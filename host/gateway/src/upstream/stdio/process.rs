@@ -35,7 +35,7 @@ const MOST_BYTES: u64 = 10_485_760;
 const RESPOND: Duration = Duration::from_secs(5);
 
 /// A process that was started.
-pub(super) struct Process {
+pub(in crate::upstream) struct Process {
     input: tokio::sync::Mutex<Option<ChildStdin>>,
     desk: Desk,
     started: Instant,
@@ -187,6 +187,11 @@ impl Process {
         stream.flush().await.map_err(|_| self.deaf())?;
         *input = Some(stream);
         Ok(())
+    }
+
+    /// Writes a message that has no answer, where it can be.
+    pub(in crate::upstream) async fn tell(self: &Arc<Self>, body: Vec<u8>) {
+        let _ = self.write(body, None, &Trace::default()).await;
     }
 
     /// Nothing can be said to it any more.
