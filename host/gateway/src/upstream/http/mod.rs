@@ -126,8 +126,7 @@ impl Inner {
         prove: bool,
     ) -> Result<(), Unready> {
         if prove {
-            let opening = tokio::time::timeout(self.connect_timeout, self.connector.open());
-            let connection = opening.await.unwrap_or(Err(Reason::Timeout))?;
+            let connection = self.connect().await?;
             self.connector.keep(connection);
         }
         let place = self.place(agent)?;
@@ -277,6 +276,12 @@ impl Inner {
         }
     }
 
+    /// A new connection, within its time whoever waits for it.
+    async fn connect(&self) -> Result<Connection, Reason> {
+        let opening = tokio::time::timeout(self.connect_timeout, self.connector.open());
+        opening.await.unwrap_or(Err(Reason::Timeout))
+    }
+
     /// Writes a request on an idle connection or a new one. On failure says
     /// whether bytes may have left.
     async fn send(
@@ -289,11 +294,7 @@ impl Inner {
         for _ in 0..MOST_REPLACED {
             let mut connection = match self.connector.idle() {
                 Some(connection) => connection,
-                None => self
-                    .connector
-                    .open()
-                    .await
-                    .map_err(|reason| (reason, false))?,
+                None => self.connect().await.map_err(|reason| (reason, false))?,
             };
             if connection.sender.ready().await.is_err() {
                 continue;
