@@ -291,9 +291,10 @@ impl Upstream {
                 received: false,
             };
         }
-        // Closes its stream, so that nothing more is written.
+        // Closes its stream, so that nothing more is written; where nothing was
+        // yet, nothing is.
         drop(exchange);
-        if trace.left() {
+        if trace.close() {
             self.cancel(trace).await;
             Exchange::Unanswered {
                 reason,

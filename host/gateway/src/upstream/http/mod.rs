@@ -317,7 +317,7 @@ impl Inner {
             }
             match failed.take_message() {
                 Some(unsent) => request = unsent,
-                None => return Err((Reason::Closed, false)),
+                None => return Err((Reason::Closed, trace.close())),
             }
         }
         Err((Reason::Unreachable, false))
