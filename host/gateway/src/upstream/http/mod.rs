@@ -16,7 +16,7 @@ use countersign_evidence::Agent;
 use countersign_ledger::SendGate;
 use countersign_mcp::capability::Offer;
 use countersign_mcp::headers::{METHOD, NAME, PARAM_PREFIX, PROTOCOL_VERSION, SESSION_ID, encoded};
-use countersign_mcp::{Revision, envelope};
+use countersign_mcp::{Revision, envelope, mirror};
 use http::header::{ACCEPT, CONTENT_TYPE, HOST, USER_AGENT};
 use http::{HeaderName, HeaderValue, Method, Uri};
 use http_body_util::Full;
@@ -370,7 +370,8 @@ impl Inner {
                 }
                 for (name, value) in head.mirrored {
                     if let Some(value) = value {
-                        builder = builder.header(format!("{PARAM_PREFIX}{name}"), encoded(value));
+                        builder = builder
+                            .header(format!("{PARAM_PREFIX}{name}"), encoded(&value.to_string()));
                     }
                 }
             }
@@ -387,5 +388,5 @@ struct Head<'h> {
     session: Option<&'h Session>,
     method: &'h str,
     name: Option<&'h str>,
-    mirrored: &'h [(String, Option<String>)],
+    mirrored: &'h [(String, Option<mirror::Argument>)],
 }
