@@ -88,7 +88,7 @@ impl Consumers {
             Ok(None) => format!("no Mcp-Param-{argument}"),
             Ok(Some(value)) => format!(
                 "Mcp-Param-{argument}: {}",
-                countersign_mcp::headers::encoded(&value)
+                countersign_mcp::headers::encoded(&value.to_string())
             ),
             Err(no_form) => format!("{argument}: {no_form}"),
         };

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, StatusCode, Uri, header};
-use http_body_util::{BodyExt as _, Full, Limited};
+use http_body_util::Full;
 use hyper::client::conn::http1::handshake;
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -16,7 +16,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use crate::tls;
+use crate::{tls, whole};
 
 /// From the first byte of the connection to the last of the document.
 const TIME: Duration = Duration::from_secs(5);
@@ -142,10 +142,9 @@ impl Fetcher {
         if response.status() != StatusCode::OK {
             return Err(FetchError::Status(response.status()));
         }
-        let body = Limited::new(response.into_body(), most).collect().await;
+        let body = whole::read(response.into_body(), most).await;
         connection.abort();
-        body.map(http_body_util::Collected::to_bytes)
-            .map_err(|_| FetchError::Body)
+        body.map_err(|_| FetchError::Body)
     }
 }
 

@@ -50,6 +50,7 @@ mod suppressed;
 mod telemetry;
 mod tls;
 mod upstream;
+mod whole;
 
 pub use answers::AnswersKeyError;
 pub use archive::Archive;

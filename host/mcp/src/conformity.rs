@@ -6,6 +6,7 @@
 
 use thiserror::Error;
 
+use crate::mirror::Argument;
 use crate::{ErrorCode, Headers, Revision};
 
 /// What the message itself says, as far as headers mirror it.
@@ -146,12 +147,15 @@ fn modern(headers: &Headers, facts: &MessageFacts<'_>) -> Result<(), Misfit> {
 /// for, with the values that the arguments have.
 ///
 /// `declared` lists the header names that the schema annotates, in lower case
-/// and without the prefix, each with the argument's value as text where the
-/// argument is present and not null.
+/// and without the prefix, each with the argument where it is present and not
+/// null.
 ///
 /// # Errors
 /// [`Misfit`] where one is missing, not declared, or of another value.
-pub fn parameters(headers: &Headers, declared: &[(String, Option<String>)]) -> Result<(), Misfit> {
+pub fn parameters(
+    headers: &Headers,
+    declared: &[(String, Option<Argument>)],
+) -> Result<(), Misfit> {
     let sent = |name: &str| {
         headers
             .params
@@ -178,9 +182,14 @@ pub fn parameters(headers: &Headers, declared: &[(String, Option<String>)]) -> R
     Ok(())
 }
 
-/// Integers are compared as integers, everything else as text.
-fn same(sent: &str, value: &str) -> bool {
-    sent == value || matches!((sent.parse::<i64>(), value.parse::<i64>()), (Ok(a), Ok(b)) if a == b)
+/// Integers are compared as integers, everything else as text: also a text that
+/// looks like a number, since it is passed on as it is.
+fn same(sent: &str, argument: &Argument) -> bool {
+    match argument {
+        Argument::Integer(value) => sent.parse() == Ok(*value),
+        Argument::Text(value) => sent == value,
+        Argument::Boolean(value) => sent == if *value { "true" } else { "false" },
+    }
 }
 
 #[cfg(test)]
@@ -391,29 +400,54 @@ mod tests {
 
     #[test]
     fn a_parameter_header_is_declared_and_equals_its_argument() {
-        let declared = |value: Option<&str>| [("region".to_owned(), value.map(str::to_owned))];
-        for (case, sent, value, fits) in [
-            ("equal", Some("eu"), Some("eu"), true),
-            ("both absent", None, None, true),
-            (
-                "an integer in another spelling",
-                Some("+7"),
-                Some("7"),
-                true,
-            ),
-            ("missing", None, Some("eu"), false),
-            ("of an absent argument", Some("eu"), None, false),
-            ("another value", Some("us"), Some("eu"), false),
+        for (argument, sent, fits) in [
+            (r#""eu""#, Some("eu"), true),
+            (r#""eu""#, None, false),
+            (r#""eu""#, Some("us"), false),
+            (r#""eu""#, Some("EU"), false),
+            (r#""""#, Some(""), true),
+            (r#""""#, None, false),
+            // A text is what it is, also where it looks like a number.
+            (r#""007""#, Some("007"), true),
+            (r#""007""#, Some("7"), false),
+            (r#""7""#, Some("7"), true),
+            (r#""7""#, Some("007"), false),
+            (r#""7""#, Some("+7"), false),
+            (r#""+7""#, Some("7"), false),
+            (r#""-0""#, Some("0"), false),
+            (r#""0""#, Some("-0"), false),
+            // An integer is what it counts, in any spelling.
+            ("7", Some("7"), true),
+            ("7", Some("+7"), true),
+            ("7", Some("007"), true),
+            ("7", Some("7.0"), false),
+            ("7", Some(" 7"), false),
+            ("7", Some("8"), false),
+            ("7", Some(""), false),
+            ("7", None, false),
+            ("-7", Some("-07"), true),
+            ("0", Some("-0"), true),
+            ("9007199254740991", Some("9007199254740991"), true),
+            ("9007199254740991", Some("9007199254740992"), false),
+            ("true", Some("true"), true),
+            ("true", Some("1"), false),
+            ("true", Some("True"), false),
+            ("null", None, true),
+            ("null", Some("null"), false),
+            ("null", Some("eu"), false),
         ] {
             let mut headers = headers(NEW, M, N);
             headers.params = sent
                 .map(|s| ("region".to_owned(), s.to_owned()))
                 .into_iter()
                 .collect();
+            let view = crate::mirror::tests::view(argument);
+            let value = crate::mirror::value(&view, "a").unwrap();
+            let declared = [("region".to_owned(), value)];
             assert_eq!(
-                parameters(&headers, &declared(value)).is_ok(),
+                parameters(&headers, &declared).is_ok(),
                 fits,
-                "{case}"
+                "{argument} and {sent:?}"
             );
         }
         let mut headers = headers(NEW, M, N);

@@ -33,7 +33,7 @@ pub(crate) struct Offered {
     held: Held,
     digests: evidence::Catalog,
     class: Class,
-    mirrored: Vec<(String, Option<String>)>,
+    mirrored: Vec<(String, Option<mirror::Argument>)>,
     place: Option<Arc<Place>>,
 }
 
@@ -58,7 +58,7 @@ impl Offered {
     }
 
     /// The headers that mirror arguments, for upstreams that want them.
-    pub(crate) fn mirrored(&self) -> &[(String, Option<String>)] {
+    pub(crate) fn mirrored(&self) -> &[(String, Option<mirror::Argument>)] {
         &self.mirrored
     }
 }

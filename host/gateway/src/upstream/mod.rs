@@ -39,9 +39,13 @@ pub(crate) use news::{News, Topic};
 pub(crate) use request::{Answer, Exchange, Read, Reason, Request};
 pub(crate) use slot::Slot;
 pub(crate) use trace::Trace;
+use trace::Way;
 
 /// How long an answer is still waited for once its request was cancelled.
 const AFTER_CANCEL: Duration = Duration::from_secs(2);
+
+/// How long it may take to tell it something.
+const TELL: Duration = Duration::from_secs(1);
 
 /// Who the gateway is.
 pub(crate) const IDENTITY: Identity = Identity {
@@ -274,7 +278,7 @@ impl Upstream {
         if reason == Reason::Cancelled && trace.left() && self.hears_cancels() {
             // A cancel undoes nothing, and the answer may be on its way.
             let telling = async {
-                self.cancel(agent, trace.id()).await;
+                self.cancel(trace).await;
                 tokio::time::sleep(AFTER_CANCEL).await;
             };
             tokio::select! {
@@ -287,10 +291,11 @@ impl Upstream {
                 received: false,
             };
         }
-        // Closes its stream, so that nothing more is written.
+        // Closes its stream, so that nothing more is written; where nothing was
+        // yet, nothing is.
         drop(exchange);
-        if trace.left() {
-            self.cancel(agent, trace.id()).await;
+        if trace.close() {
+            self.cancel(trace).await;
             Exchange::Unanswered {
                 reason,
                 received: false,
@@ -306,26 +311,37 @@ impl Upstream {
         self.revision.has_sessions() || matches!(self.kind, Kind::Stdio(_))
     }
 
-    /// Tells the upstream that nobody waits any more; best effort.
-    async fn cancel(&self, agent: &Agent, id: u64) {
-        if !self.hears_cancels() {
+    /// Tells the upstream that nobody waits any more, where the request went and
+    /// nowhere else; best effort.
+    async fn cancel(&self, trace: &Trace) {
+        let Some((way, id)) = trace.way().filter(|_| self.hears_cancels()) else {
             return;
-        }
-        let params = format!("{{\"requestId\":{id}}}");
-        self.tell(agent, "notifications/cancelled", Some(params.as_bytes()))
-            .await;
+        };
+        let (method, params) = ("notifications/cancelled", format!("{{\"requestId\":{id}}}"));
+        let body = envelope::message(None, method, Some(params.as_bytes()));
+        let telling = async {
+            match (way, &self.kind) {
+                (Way::Session(session), Kind::Http(http)) => {
+                    http.tell_in(session, method, body).await;
+                }
+                (Way::Process(process), _) => process.tell(body).await,
+                (Way::Session(_), Kind::Stdio(_)) => {}
+            }
+        };
+        let _ = tokio::time::timeout(TELL, telling).await;
     }
 
-    /// Tells the upstream something that has no answer; best effort.
+    /// Tells the upstream something that has no answer and is about no request;
+    /// best effort.
     pub(crate) async fn tell(&self, agent: &Agent, method: &str, params: Option<&[u8]>) {
         let body = envelope::message(None, method, params);
         let telling = async {
             match &self.kind {
-                Kind::Http(http) => http.tell(agent, body).await,
+                Kind::Http(http) => http.tell(agent, method, body).await,
                 Kind::Stdio(stdio) => stdio.tell(agent, body).await,
             }
         };
-        let _ = tokio::time::timeout(Duration::from_secs(1), telling).await;
+        let _ = tokio::time::timeout(TELL, telling).await;
     }
 
     /// Ends sessions and processes.

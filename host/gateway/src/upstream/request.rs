@@ -3,6 +3,7 @@
 use countersign_canon::document::Item;
 use countersign_evidence::RefusalCode;
 use countersign_ledger::SendGate;
+use countersign_mcp::mirror;
 
 use crate::delivery::{Cancel, Line};
 
@@ -14,7 +15,7 @@ pub(crate) struct Request<'r> {
     pub(crate) name: Option<&'r str>,
     /// What `Mcp-Param-*` say, likewise: a name in lower case without the
     /// prefix, and the argument where it is present.
-    pub(crate) mirrored: &'r [(String, Option<String>)],
+    pub(crate) mirrored: &'r [(String, Option<mirror::Argument>)],
     /// Writes the message under the id that the gateway mints for it; none
     /// where it cannot be written, and then nothing is sent.
     pub(crate) body: &'r (dyn Fn(u64) -> Option<Vec<u8>> + Send + Sync),

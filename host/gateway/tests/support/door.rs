@@ -1,7 +1,10 @@
 //! A way to an upstream that can be shut: then connections are refused, and
-//! those that were open end.
+//! those that were open end. Or nobody is behind it: connections are taken, and
+//! nothing is ever said on them.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
@@ -11,7 +14,15 @@ use tokio::task::JoinHandle;
 pub struct Door {
     behind: SocketAddr,
     address: SocketAddr,
+    silence: Arc<Silence>,
     open: Option<(watch::Sender<()>, JoinHandle<()>)>,
+}
+
+/// What is said to whoever comes: nothing, and to how many.
+#[derive(Default)]
+struct Silence {
+    begun: AtomicBool,
+    met: AtomicUsize,
 }
 
 impl Door {
@@ -19,10 +30,12 @@ impl Door {
     pub async fn before(behind: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let open = Some(serve(listener, behind));
+        let silence = Arc::<Silence>::default();
+        let open = Some(serve(listener, behind, Arc::clone(&silence)));
         Self {
             behind,
             address,
+            silence,
             open,
         }
     }
@@ -39,11 +52,26 @@ impl Door {
 
     pub async fn open(&mut self) {
         let listener = TcpListener::bind(self.address).await.unwrap();
-        self.open = Some(serve(listener, self.behind));
+        self.open = Some(serve(listener, self.behind, Arc::clone(&self.silence)));
+    }
+
+    /// Says nothing any more to whoever comes from now on, or lets them through
+    /// again.
+    pub fn be_silent(&self, silent: bool) {
+        self.silence.begun.store(silent, Ordering::SeqCst);
+    }
+
+    /// To how many nothing was said.
+    pub fn silenced(&self) -> usize {
+        self.silence.met.load(Ordering::SeqCst)
     }
 }
 
-fn serve(listener: TcpListener, behind: SocketAddr) -> (watch::Sender<()>, JoinHandle<()>) {
+fn serve(
+    listener: TcpListener,
+    behind: SocketAddr,
+    silence: Arc<Silence>,
+) -> (watch::Sender<()>, JoinHandle<()>) {
     let (open, mut shut) = watch::channel(());
     let serving = tokio::spawn(async move {
         loop {
@@ -52,6 +80,14 @@ fn serve(listener: TcpListener, behind: SocketAddr) -> (watch::Sender<()>, JoinH
                 _ = shut.changed() => return,
             };
             let mut shut = shut.clone();
+            if silence.begun.load(Ordering::SeqCst) {
+                silence.met.fetch_add(1, Ordering::SeqCst);
+                tokio::spawn(async move {
+                    let _ = shut.changed().await;
+                    drop(stream);
+                });
+                continue;
+            }
             tokio::spawn(async move {
                 let mut there = TcpStream::connect(behind).await.unwrap();
                 tokio::select! {

@@ -4,14 +4,17 @@ A file `broken` makes it end at once, `mute` keeps it from ever answering `initi
 revision that has no such request, `stubborn` keeps it from ending with its input, and `immortal` from ending when it is
 asked to. The tool `pay` works, `die` ends the
 process without an answer, `wait` never answers. `ask` asks its client for a sample and answers once a reply has come,
-`takeback` takes that back and answers, `leave` answers without waiting. `say` writes its argument `text` as it is, with
-the id of the request for `ID` and 11 MiB for `PAD`, and `then` ends (`end`) or reads no more (`deaf`). `help` starts a helper that inherits its `inherits` (`both` its input and
+`takeback` takes that back and answers, `leave` answers without waiting. `say` writes its argument `text` as it is, as
+often as `times` says, and then `after`, with the id of the request for `ID`, the next one for `NEXT`, 11 MiB for `PAD` and
+so many bytes as `fill` says for `FILL`; then it ends (`end`), reads no more (`deaf`) or notes that it is `done` and does
+neither until there is a file `over` (`stuck`). With `when` it first waits for another request, which it does not read. `help` starts a helper that inherits its `inherits` (`both` its input and
 its output, or its `output` alone) and then ends, is `killed` or reads no more (`deaf`); it answers only where it lives on. A line that is no JSON is passed over, as the official SDKs do it.
 """
 
 import json
 import os
 import pathlib
+import select
 import signal
 import subprocess
 import sys
@@ -84,13 +87,26 @@ for line in sys.stdin:
             say({"id": request, "result": {"content": []}})
         if name == "say":
             arguments = message["params"]["arguments"]
-            sys.stdout.write(arguments["text"].replace("ID", str(request)).replace("PAD", "x" * (11 << 20)))
+            if "when" in arguments:
+                select.select([0], [], [])
+            parts = {"ID": str(request), "NEXT": str(request + 1), "PAD": "x" * (11 << 20)}
+            parts["FILL"] = "x" * arguments.get("fill", 0)
+            texts = [arguments["text"], arguments.get("after", "")]
+            for mark, part in parts.items():
+                texts = [text.replace(mark, part) for text in texts]
+            for _ in range(arguments.get("times", 1)):
+                sys.stdout.write(texts[0])
+            sys.stdout.write(texts[1])
             sys.stdout.flush()
             if arguments.get("then") == "end":
                 sys.exit(1)
             if arguments.get("then") == "deaf":
                 os.close(0)
                 time.sleep(60)
+            if arguments.get("then") == "stuck":
+                note("done")
+                while not (folder / "over").exists():
+                    time.sleep(0.02)
         if name == "help":
             arguments = message["params"]["arguments"]
             fed = None if arguments["inherits"] == "both" else subprocess.DEVNULL

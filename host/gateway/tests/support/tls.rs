@@ -29,6 +29,8 @@ pub enum Manner {
     SelfSigned,
     /// Closed after its first bytes.
     Cut,
+    /// Not at all: it stays open, and nothing is said on it.
+    Silent,
     /// TLS 1.3, and a certificate is asked of the client: that it has none is
     /// found out after it has begun to send.
     AsksForCertificate,
@@ -112,7 +114,7 @@ impl Tls {
         self.shared.shaken.load(Ordering::SeqCst)
     }
 
-    /// Connections that were cut, or whose handshake failed.
+    /// Connections that were cut, on which nothing was said, or whose handshake failed.
     pub fn refused(&self) -> usize {
         self.shared.refused.load(Ordering::SeqCst)
     }
@@ -155,6 +157,10 @@ async fn meet(mut stream: TcpStream, shared: Arc<Shared>, behind: SocketAddr) {
             let _ = stream.read(&mut [0; 64]).await;
             shared.refused.fetch_add(1, Ordering::SeqCst);
             return;
+        }
+        Manner::Silent => {
+            shared.refused.fetch_add(1, Ordering::SeqCst);
+            return std::future::pending().await;
         }
     };
     // By the time that it is refused the client has sent its request.

@@ -52,7 +52,7 @@ struct Shared {
     /// What came for a session that it knows no more.
     refused: Mutex<Vec<String>>,
     seen: Mutex<Vec<(HeaderMap, Bytes)>>,
-    told: Mutex<Vec<Value>>,
+    told: Mutex<Vec<(HeaderMap, Value)>>,
     about_task: Mutex<String>,
     asked_about_tasks: AtomicUsize,
     /// How long an answer about a task takes.
@@ -263,9 +263,25 @@ impl Upstream {
 
     /// The notifications of that method so far.
     pub fn told(&self, method: &str) -> Vec<Value> {
+        self.told_in(method)
+            .into_iter()
+            .map(|(_, note)| note)
+            .collect()
+    }
+
+    /// The same, each with the session in which it was told.
+    pub fn told_in(&self, method: &str) -> Vec<(String, Value)> {
         let told = self.shared.told.lock().unwrap();
-        let of = |note: &&Value| note["method"] == method;
-        told.iter().filter(of).cloned().collect()
+        let told = told.iter().filter(|(_, note)| note["method"] == method);
+        told.map(|(headers, note)| (session(headers), note.clone()))
+            .collect()
+    }
+
+    /// The session and the id of the last call.
+    pub fn last_call_in(&self) -> (String, Value) {
+        let (headers, body) = self.last_call();
+        let body: Value = serde_json::from_str(&body).unwrap();
+        (session(&headers), body["id"].clone())
     }
 
     /// The headers and the body of the last call.
@@ -274,6 +290,12 @@ impl Upstream {
         let (headers, body) = seen.last().cloned().unwrap();
         (headers, String::from_utf8(body.to_vec()).unwrap())
     }
+}
+
+/// The session that a request names.
+fn session(headers: &HeaderMap) -> String {
+    let named = headers.get("mcp-session-id");
+    named.map_or_else(String::new, |id| id.to_str().unwrap().to_owned())
 }
 
 async fn answer(
@@ -407,7 +429,7 @@ async fn answer(
         }
         _ => {
             let note = serde_json::from_slice(&body).unwrap();
-            shared.told.lock().unwrap().push(note);
+            shared.told.lock().unwrap().push((headers, note));
             shared.notes.lock().unwrap().into_response()
         }
     }

@@ -12,6 +12,7 @@ use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
+use rustix::net::sockopt;
 use rustls::pki_types::{CertificateDer, ServerName};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -27,6 +28,11 @@ use crate::upstream::Reason;
 /// Shorter than the five seconds after which common servers close.
 const IDLE: Duration = Duration::from_secs(3);
 const MOST_IDLE: usize = 64;
+/// After how long without a word the peer is asked whether it is there, how long
+/// it has to answer, and how often it is asked.
+const QUIET: Duration = Duration::from_secs(60);
+const PROBE: Duration = Duration::from_secs(10);
+const PROBES: u32 = 3;
 /// How long a stream that has given its answer may take to end, and how many
 /// are waited for at once; the connection of any other one ends with it.
 const END: Duration = Duration::from_secs(1);
@@ -130,6 +136,7 @@ impl Connector {
             .await
             .map_err(|error| unreachable("connect", &error))?;
         let _ = stream.set_nodelay(true);
+        let _ = keep_alive(&stream);
         match &self.tls {
             None => speak(stream).await,
             Some((tls, name)) => {
@@ -141,6 +148,15 @@ impl Connector {
             }
         }
     }
+}
+
+/// Lets a connection end whose peer is gone without a word: nothing else would
+/// tell while a stream is quiet.
+fn keep_alive(stream: &TcpStream) -> rustix::io::Result<()> {
+    sockopt::set_tcp_keepidle(stream, QUIET)?;
+    sockopt::set_tcp_keepintvl(stream, PROBE)?;
+    sockopt::set_tcp_keepcnt(stream, PROBES)?;
+    sockopt::set_socket_keepalive(stream, true)
 }
 
 async fn speak<S>(stream: S) -> Result<Connection, Reason>
@@ -200,6 +216,29 @@ mod tests {
             tokio::task::yield_now().await;
         }
         assert!(connector.idle().is_none());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn a_connection_on_which_nothing_is_said_is_asked_whether_it_is_there() {
+        for host in ["127.0.0.1", "[::1]"] {
+            let listener = TcpListener::bind(format!("{host}:0")).await.unwrap();
+            let address = listener.local_addr().unwrap();
+            let connector = Connector::new(&format!("http://{address}/").parse().unwrap(), None);
+            let connection = connector.unwrap().open().await.unwrap();
+            let table = if address.is_ipv4() { "tcp" } else { "tcp6" };
+            let sockets = std::fs::read_to_string(format!("/proc/self/net/{table}")).unwrap();
+            // Its peer, that it is established, and which timer runs: 2 is that of
+            // keepalive.
+            let peer = format!(":{:04X}", address.port());
+            let ours = sockets
+                .lines()
+                .map(|line| line.split_whitespace().collect());
+            let ours = ours.filter(|of: &Vec<&str>| of[2].ends_with(&peer) && of[3] == "01");
+            let timers: Vec<String> = ours.map(|of| of[5][..2].to_owned()).collect();
+            assert_eq!(timers, ["02"], "{host}");
+            drop(connection);
+        }
     }
 
     #[tokio::test]

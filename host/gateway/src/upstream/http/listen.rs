@@ -33,6 +33,10 @@ use crate::upstream::conversation::{Around, Step, step};
 const AGAIN: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(30);
 
+/// How often as long as a connection the head of a stream may take. It is not
+/// asked for again sooner: some servers send it with the first event.
+const HEAD: u32 = 6;
+
 /// The agents for whom a stream is held.
 #[derive(Debug, Default)]
 pub(super) struct Listeners(Mutex<HashMap<Agent, Weak<Listening>>>);
@@ -147,14 +151,16 @@ impl Inner {
         let Ok(request) = self.request(Method::GET, &head, Vec::new()) else {
             return End::NotOffered;
         };
-        let sent = match self.send(request, None, &Trace::default()).await {
-            Ok(sent) => sent,
-            Err((reason, _)) => {
-                if reason == Reason::Unreachable {
-                    breaker.failed(Instant::now());
-                }
+        let trace = Trace::default();
+        let head = self.connect_timeout.saturating_mul(HEAD);
+        let sending = tokio::time::timeout(head, self.send(request, None, &trace));
+        let sent = match sending.await {
+            Ok(Ok(sent)) => sent,
+            Ok(Err((Reason::Unreachable | Reason::Timeout, _))) => {
+                breaker.failed(Instant::now());
                 return End::Passes;
             }
+            Ok(Err(_)) | Err(_) => return End::Passes,
         };
         let status = sent.response.status();
         let kind = sent.response.headers().get(CONTENT_TYPE);

@@ -127,4 +127,22 @@ mod tests {
             "the next request on the connection has its own"
         );
     }
+
+    #[tokio::test]
+    async fn of_a_request_that_was_given_up_no_byte_is_written() {
+        let meter = Meter::default();
+        for vectored in [false, true] {
+            let mut stream = Metered::new(Vec::new(), meter.clone());
+            let trace = Trace::default();
+            meter.arm(None, trace.clone());
+            assert!(!trace.close());
+            let written = if vectored {
+                stream.write_vectored(&[io::IoSlice::new(b"P")]).await
+            } else {
+                stream.write(b"P").await
+            };
+            assert!(written.is_err() && !trace.left());
+            assert!(stream.stream.is_empty());
+        }
+    }
 }

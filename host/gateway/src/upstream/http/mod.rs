@@ -6,6 +6,7 @@ mod listen;
 mod meter;
 mod receive;
 mod session;
+mod tell;
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -15,7 +16,7 @@ use countersign_evidence::Agent;
 use countersign_ledger::SendGate;
 use countersign_mcp::capability::Offer;
 use countersign_mcp::headers::{METHOD, NAME, PARAM_PREFIX, PROTOCOL_VERSION, SESSION_ID, encoded};
-use countersign_mcp::{Revision, envelope};
+use countersign_mcp::{Revision, envelope, mirror};
 use http::header::{ACCEPT, CONTENT_TYPE, HOST, USER_AGENT};
 use http::{HeaderName, HeaderValue, Method, Uri};
 use http_body_util::Full;
@@ -24,15 +25,14 @@ use rustls::pki_types::CertificateDer;
 use self::connect::{Connection, Connector, Response};
 pub(crate) use self::listen::Listening;
 use self::receive::{Open, Received, Rest};
-use self::session::{Place, Session, Sessions};
+pub(super) use self::session::Session;
+use self::session::{Place, Sessions};
 use super::breaker::{Breaker, Unready};
-use super::{Answer, Exchange, IDENTITY, Read, Reason, Request, Signals, Trace};
+use super::{Answer, Exchange, IDENTITY, Read, Reason, Request, Signals, Trace, Way};
 
 /// The longest list of connections that were found closed before a byte was
 /// written; after that many the upstream counts as unreachable.
 const MOST_REPLACED: usize = 8;
-/// How long the stream waits while a request of the upstream is answered.
-const RESPOND: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
 pub(super) struct Http {
@@ -126,8 +126,7 @@ impl Inner {
         prove: bool,
     ) -> Result<(), Unready> {
         if prove {
-            let opening = tokio::time::timeout(self.connect_timeout, self.connector.open());
-            let connection = opening.await.unwrap_or(Err(Reason::Timeout))?;
+            let connection = self.connect().await?;
             self.connector.keep(connection);
         }
         let place = self.place(agent)?;
@@ -236,7 +235,7 @@ impl Inner {
             }
         };
         let id = session.next_id();
-        trace.set_id(id);
+        trace.goes(Way::Session(Arc::clone(&session)), id);
         let head = Head {
             session: Some(&session),
             method: request.method,
@@ -277,46 +276,10 @@ impl Inner {
         }
     }
 
-    /// Sends a message that has no answer.
-    pub(super) async fn tell(&self, agent: &Agent, body: Vec<u8>) {
-        let Some(place) = self.sessions.find(agent) else {
-            return;
-        };
-        let session = place.turn().await.clone();
-        if let Some(session) = session.filter(|session| !session.is_gone()) {
-            let _ = self
-                .post_quietly(&session, "notifications/cancelled", body)
-                .await;
-        }
-    }
-
-    /// Answers what the upstream asked.
-    async fn respond(&self, session: &Session, body: Vec<u8>) {
-        let posting = self.post_quietly(session, "", body);
-        let _ = tokio::time::timeout(RESPOND, posting).await;
-    }
-
-    async fn post_quietly(
-        &self,
-        session: &Session,
-        method: &str,
-        body: Vec<u8>,
-    ) -> Result<(), Reason> {
-        let head = Head {
-            session: Some(session),
-            method,
-            name: None,
-            mirrored: &[],
-        };
-        let request = self.request(Method::POST, &head, body)?;
-        let sent = self
-            .send(request, None, &Trace::default())
-            .await
-            .map_err(|(reason, _)| reason)?;
-        let good = sent.response.status().is_success();
-        let rest = receive::discard(sent.response).await;
-        self.recycle(sent.connection, rest);
-        if good { Ok(()) } else { Err(Reason::Status) }
+    /// A new connection, within its time whoever waits for it.
+    async fn connect(&self) -> Result<Connection, Reason> {
+        let opening = tokio::time::timeout(self.connect_timeout, self.connector.open());
+        opening.await.unwrap_or(Err(Reason::Timeout))
     }
 
     /// Writes a request on an idle connection or a new one. On failure says
@@ -331,11 +294,7 @@ impl Inner {
         for _ in 0..MOST_REPLACED {
             let mut connection = match self.connector.idle() {
                 Some(connection) => connection,
-                None => self
-                    .connector
-                    .open()
-                    .await
-                    .map_err(|reason| (reason, false))?,
+                None => self.connect().await.map_err(|reason| (reason, false))?,
             };
             if connection.sender.ready().await.is_err() {
                 continue;
@@ -358,7 +317,7 @@ impl Inner {
             }
             match failed.take_message() {
                 Some(unsent) => request = unsent,
-                None => return Err((Reason::Closed, false)),
+                None => return Err((Reason::Closed, trace.close())),
             }
         }
         Err((Reason::Unreachable, false))
@@ -411,7 +370,8 @@ impl Inner {
                 }
                 for (name, value) in head.mirrored {
                     if let Some(value) = value {
-                        builder = builder.header(format!("{PARAM_PREFIX}{name}"), encoded(value));
+                        builder = builder
+                            .header(format!("{PARAM_PREFIX}{name}"), encoded(&value.to_string()));
                     }
                 }
             }
@@ -428,5 +388,5 @@ struct Head<'h> {
     session: Option<&'h Session>,
     method: &'h str,
     name: Option<&'h str>,
-    mirrored: &'h [(String, Option<String>)],
+    mirrored: &'h [(String, Option<mirror::Argument>)],
 }

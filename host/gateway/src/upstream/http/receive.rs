@@ -9,7 +9,7 @@ use countersign_mcp::outcome::{self, Body, Reading};
 use countersign_mcp::sse::{Event, Parser};
 use http::StatusCode;
 use http::header::CONTENT_TYPE;
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 
 use super::Inner;
@@ -19,6 +19,7 @@ use crate::delivery::Line;
 use crate::upstream::asked::Asked;
 use crate::upstream::conversation::{Around, Step, step};
 use crate::upstream::{Read, Reason, Signals};
+use crate::whole::{self, Broken};
 
 /// One message, and one event's data, in bytes.
 pub(super) const MOST_BYTES: usize = 10_485_760;
@@ -108,7 +109,7 @@ pub(super) async fn discard(response: Response) -> Rest {
 
 /// Reads what nobody needs; says whether the connection is free.
 pub(super) async fn drain(body: Incoming) -> bool {
-    Limited::new(body, MOST_DISCARDED).collect().await.is_ok()
+    whole::discard(body, MOST_DISCARDED).await
 }
 
 async fn json<T: Send>(
@@ -117,12 +118,10 @@ async fn json<T: Send>(
     open: &Open<'_>,
     read: impl Read<T>,
 ) -> (Received<T>, Rest) {
-    let bytes = match Limited::new(body, MOST_BYTES).collect().await {
-        Ok(collected) => collected.to_bytes(),
-        Err(error) if error.is::<LengthLimitError>() => {
-            return Received::nothing(Reason::TooLarge, true, false);
-        }
-        Err(_) => return Received::nothing(Reason::Closed, true, false),
+    let bytes = match whole::read(body, MOST_BYTES).await {
+        Ok(bytes) => bytes,
+        Err(Broken::TooLarge) => return Received::nothing(Reason::TooLarge, true, false),
+        Err(Broken::Closed) => return Received::nothing(Reason::Closed, true, false),
     };
     let Ok(document) = incoming::read(&bytes) else {
         return Received::nothing(Reason::Unreadable, true, true);

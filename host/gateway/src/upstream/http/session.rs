@@ -26,7 +26,7 @@ pub(super) fn none() -> Sessions {
 
 /// What the gateway and an upstream agreed on for one agent.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(in crate::upstream) struct Session {
     pub(super) revision: Revision,
     /// The `Mcp-Session-Id` that the upstream gave, if it gave one.
     pub(super) secret: Option<HeaderValue>,

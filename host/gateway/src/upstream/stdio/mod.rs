@@ -21,12 +21,12 @@ use countersign_mcp::{Revision, envelope};
 
 use self::ending::Living;
 use self::place::Place;
-use self::process::Process;
+pub(super) use self::process::Process;
 use super::breaker::Unready;
 use super::conversation::{Around, Step, step};
 use super::seats::{Seated, Seats};
 use super::slot::Slot;
-use super::{Exchange, IDENTITY, Read, Reason, Request, Signals, Trace};
+use super::{Exchange, IDENTITY, Read, Reason, Request, Signals, Trace, Way};
 use crate::config::Patience;
 
 /// Processes of one server, of all agents together.
@@ -188,9 +188,9 @@ impl Stdio {
             Ok(process) => process,
             Err(unready) => return Exchange::NotSent(unready.reason),
         };
-        let mut waiting = process.register(request.line.clone());
+        let mut waiting = process.register(request.line.clone(), trace);
         let id = waiting.id();
-        trace.set_id(id);
+        trace.goes(Way::Process(Arc::clone(&process)), id);
         let Some(body) = (request.body)(id) else {
             return Exchange::NotSent(Reason::Unwritable);
         };
@@ -235,13 +235,14 @@ impl Stdio {
         }
     }
 
+    /// Writes a message that has no answer to the process that the agent has now.
     pub(super) async fn tell(&self, agent: &Agent, body: Vec<u8>) {
         let Some(seat) = self.seats.find(agent) else {
             return;
         };
         let process = seat.place.turn().await.running();
         if let Some(process) = process {
-            let _ = process.write(body, None, &Trace::default()).await;
+            process.tell(body).await;
         }
     }
 
@@ -257,10 +258,11 @@ async fn greet(
     revision: Revision,
     capabilities: &[u8],
 ) -> Result<Offer, Reason> {
-    let mut waiting = process.register(None);
+    let trace = Trace::default();
+    let mut waiting = process.register(None, &trace);
     let params = IDENTITY.greeting(revision, capabilities);
     let body = envelope::message(Some(waiting.id()), "initialize", Some(&params));
-    process.write(body, None, &Trace::default()).await?;
+    process.write(body, None, &trace).await?;
     let line = waiting.next().await.ok_or(Reason::Unreachable)?;
     let agreed = agreed(&line, waiting.id()).filter(|(agreed, _)| agreed.has_sessions());
     let Some((_, offer)) = agreed else {
@@ -302,7 +304,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     /// What reads and says nothing; without sessions nobody greets it.
-    fn stdio() -> Stdio {
+    pub(super) fn stdio() -> Stdio {
         let (_, hurry) = tokio::sync::watch::channel(false);
         let command = Command {
             program: "/bin/cat".to_owned(),

@@ -5,6 +5,7 @@
 //! one stream for all of them does not say for whose it asks.
 
 use std::process::Stdio;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -25,7 +26,7 @@ use super::waiting::{Desk, Waiting, Whose};
 use crate::delivery::Line;
 use crate::upstream::asked::Asked;
 use crate::upstream::conversation::{Around, Step, about, step};
-use crate::upstream::{Reason, Signals, Trace};
+use crate::upstream::{Reason, Signals, Topic, Trace};
 
 /// One message, in bytes.
 const MOST_BYTES: u64 = 10_485_760;
@@ -34,7 +35,7 @@ const MOST_BYTES: u64 = 10_485_760;
 const RESPOND: Duration = Duration::from_secs(5);
 
 /// A process that was started.
-pub(super) struct Process {
+pub(in crate::upstream) struct Process {
     input: tokio::sync::Mutex<Option<ChildStdin>>,
     desk: Desk,
     started: Instant,
@@ -149,9 +150,10 @@ impl Process {
         Some((ended.saturating_duration_since(self.started), ended))
     }
 
-    /// Mints an id and waits under it, for the client on `line`.
-    pub(super) fn register(self: &Arc<Self>, line: Option<Line>) -> Waiting {
-        Waiting::new(Arc::clone(self), line)
+    /// Mints an id and waits under it, for the client on `line`, once `trace` says
+    /// that the request has begun to leave.
+    pub(super) fn register(self: &Arc<Self>, line: Option<Line>, trace: &Trace) -> Waiting {
+        Waiting::new(Arc::clone(self), line, trace.clone())
     }
 
     pub(super) fn desk(&self) -> &Desk {
@@ -187,6 +189,11 @@ impl Process {
         Ok(())
     }
 
+    /// Writes a message that has no answer, where it can be.
+    pub(in crate::upstream) async fn tell(self: &Arc<Self>, body: Vec<u8>) {
+        let _ = self.write(body, None, &Trace::default()).await;
+    }
+
     /// Nothing can be said to it any more.
     fn deaf(&self) -> Reason {
         self.end();
@@ -200,15 +207,6 @@ impl Process {
         let written = self.write(back, None, &trace);
         if tokio::time::timeout(RESPOND, written).await.is_err() {
             tracing::warn!(server = %self.server, "it does not read what goes back to it");
-        }
-    }
-
-    fn route(&self, line: Vec<u8>) {
-        let Ok(Some(id)) = about(&line) else {
-            return;
-        };
-        if !self.desk.give(id, line) {
-            tracing::warn!(server = %self.server, "an answer that nobody waits for");
         }
     }
 }
@@ -259,6 +257,8 @@ async fn listen(process: Arc<Process>, output: impl AsyncRead + Unpin, signals: 
         {
             process.respond(back).await;
         }
+        // Whoever waits for these lines may have to run on this thread.
+        tokio::task::coop::consume_budget().await;
     }
     process.desk.close();
     process.end();
@@ -278,20 +278,26 @@ impl Process {
         match &message {
             incoming::Incoming::Reply { .. } => {
                 drop(document);
-                if let Ok(Some(id)) = about(&line) {
-                    self.desk.replied(id);
+                if let Ok(Some(id)) = about(&line)
+                    && !self.desk.reply(id, line)
+                {
+                    tracing::warn!(server = %self.server, "an answer that nobody waits for");
                 }
-                self.route(line);
                 return None;
             }
-            // It is about one request, whose waiting side reads it.
-            incoming::Incoming::Notification { .. } if matches!(about(&line), Ok(Some(_))) => {
-                drop(document);
-                self.route(line);
-                return None;
+            incoming::Incoming::Notification { method, params } => {
+                let tools = Topic::of(*method, *params) == Some(Topic::Tools);
+                // It is about one request, whose waiting side reads it.
+                if let Ok(Some(id)) = about(&line) {
+                    drop(document);
+                    if !self.desk.note(id, line) && tools {
+                        // That is looked into, whoever it was told.
+                        signals.tools_changed.fetch_add(1, Ordering::SeqCst);
+                    }
+                    return None;
+                }
             }
             incoming::Incoming::Request { .. } => whose = self.desk.whose(),
-            incoming::Incoming::Notification { .. } => {}
         }
         let around = Around {
             agent: &self.agent,

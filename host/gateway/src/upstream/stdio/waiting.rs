@@ -1,17 +1,24 @@
 //! Who waits for which of a process's lines: the map of ids.
+//!
+//! What is kept for a request is bounded, whatever its process says: some notes, in
+//! lines and bytes, and one answer, which has a place of its own. Of a request
+//! that the process has not begun to get nothing is kept: ids can be guessed.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use countersign_evidence::SessionId;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 
 use super::process::Process;
 use crate::delivery::Line;
+use crate::queue::MOST_BYTES;
+use crate::upstream::Trace;
 
-/// Lines that wait for one request: progress, and then the answer.
-const MOST_LINES: usize = 256;
+/// Notes that wait for one request, and their bytes are `MOST_BYTES`: what is
+/// longer than that no client is told either.
+const MOST_NOTES: usize = 256;
 
 /// Of how many requests that were given up and not answered the sessions are
 /// remembered.
@@ -60,7 +67,12 @@ impl GivenUp {
 }
 
 struct Waiter {
-    lines: mpsc::Sender<Vec<u8>>,
+    /// With a place more than there may be notes, for the answer.
+    lines: mpsc::Sender<Said>,
+    /// The bytes that notes may still have.
+    left: Arc<Semaphore>,
+    /// How far the request came.
+    trace: Trace,
     /// Of the client whose request it is; none for one of the gateway's own.
     line: Option<Line>,
     /// Closed when it is not open any more.
@@ -69,11 +81,18 @@ struct Waiter {
     replied: bool,
 }
 
+/// A line on its way to whoever waits for it.
+struct Said {
+    line: Vec<u8>,
+    /// What it takes of the bytes that notes may have; an answer takes none.
+    _held: Option<OwnedSemaphorePermit>,
+}
+
 /// One request's place in the id map; gives it back when dropped.
 pub(super) struct Waiting {
     process: Arc<Process>,
     id: u64,
-    lines: mpsc::Receiver<Vec<u8>>,
+    lines: mpsc::Receiver<Said>,
 }
 
 /// The one client whose requests are open.
@@ -87,28 +106,27 @@ impl Desk {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives a line to whoever waits under `id`; false where nobody does.
-    pub(super) fn give(&self, id: u64, line: Vec<u8>) -> bool {
-        let open = self.open();
-        let Some(waiter) = open.waiters.get(&id) else {
-            return false;
-        };
-        // A full channel loses progress, and in the end the answer: then the
-        // upstream said more than anyone reads.
-        let _ = waiter.lines.try_send(line);
-        true
+    /// Gives a note to whoever waits under `id`; false where nobody does, or
+    /// more waits already than may, and it is lost.
+    pub(super) fn note(&self, id: u64, line: Vec<u8>) -> bool {
+        let mut open = self.open();
+        let waiter = open.waiters.get_mut(&id);
+        waiter.is_some_and(|waiter| waiter.note(line))
+    }
+
+    /// Gives an answer to whoever waits under `id`; nothing is asked for that
+    /// request from then on. False where nobody waits for one.
+    pub(super) fn reply(&self, id: u64, line: Vec<u8>) -> bool {
+        let mut open = self.open();
+        let waiter = open.waiters.get_mut(&id);
+        let given = waiter.is_some_and(|waiter| waiter.reply(line));
+        drop(open);
+        self.given_up().sessions.remove(&id);
+        given
     }
 
     fn given_up(&self) -> MutexGuard<'_, GivenUp> {
         self.given_up.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Notes that a request was answered: nothing is asked for it from then on.
-    pub(super) fn replied(&self, id: u64) {
-        if let Some(waiter) = self.open().waiters.get_mut(&id) {
-            waiter.replied = true;
-        }
-        self.given_up().sessions.remove(&id);
     }
 
     /// Tells everybody that nothing more comes, also who is to come.
@@ -154,6 +172,38 @@ impl Desk {
     }
 }
 
+impl Waiter {
+    /// Whether what the process says under its id can be about it.
+    fn is_open(&self) -> bool {
+        self.trace.left() && !self.replied
+    }
+
+    fn note(&self, line: Vec<u8>) -> bool {
+        // All that is given is given under the lock, so that the last place is
+        // still there for the answer.
+        if !self.is_open() || self.lines.capacity() < 2 {
+            return false;
+        }
+        let bytes = u32::try_from(line.len()).ok();
+        let held =
+            bytes.and_then(|bytes| Arc::clone(&self.left).try_acquire_many_owned(bytes).ok());
+        let said = held.map(|held| Said {
+            line,
+            _held: Some(held),
+        });
+        said.is_some_and(|said| self.lines.try_send(said).is_ok())
+    }
+
+    fn reply(&mut self, line: Vec<u8>) -> bool {
+        if !self.is_open() {
+            return false;
+        }
+        self.replied = true;
+        let said = Said { line, _held: None };
+        self.lines.try_send(said).is_ok()
+    }
+}
+
 impl Whose {
     pub(super) fn line(&self) -> &Line {
         &self.line
@@ -168,13 +218,16 @@ impl Whose {
 }
 
 impl Waiting {
-    /// Mints an id at a process and waits under it.
-    pub(super) fn new(process: Arc<Process>, line: Option<Line>) -> Self {
+    /// Mints an id at a process and waits under it, for what is said once a byte
+    /// of the request may have left.
+    pub(super) fn new(process: Arc<Process>, line: Option<Line>, trace: Trace) -> Self {
         let desk = process.desk();
         let id = desk.last_id.fetch_add(1, Ordering::SeqCst) + 1;
-        let (sender, lines) = mpsc::channel(MOST_LINES);
+        let (sender, lines) = mpsc::channel(MOST_NOTES + 1);
         let waiter = Waiter {
             lines: sender,
+            left: Arc::new(Semaphore::new(MOST_BYTES)),
+            trace,
             line,
             open: watch::Sender::new(()),
             replied: false,
@@ -193,7 +246,8 @@ impl Waiting {
 
     /// The next line for this request; none once the process has ended.
     pub(super) async fn next(&mut self) -> Option<Vec<u8>> {
-        self.lines.recv().await
+        let said = self.lines.recv().await?;
+        Some(said.line)
     }
 }
 
@@ -215,7 +269,58 @@ impl Drop for Waiting {
 
 #[cfg(test)]
 mod tests {
+    use countersign_mcp::Revision;
+
     use super::*;
+    use crate::sample::agent;
+    use crate::upstream::stdio::tests::stdio;
+
+    #[tokio::test]
+    async fn what_is_kept_for_a_request_is_bounded_and_never_costs_it_its_answer() {
+        let (stdio, agent) = (stdio(), agent("a"));
+        stdio.prepare(&agent, Revision::R2026_07_28).await.unwrap();
+        let seat = stdio.seat(&agent).unwrap();
+        let process = seat.place.turn().await.running().unwrap();
+        for (count, size, most) in [
+            (0, 0, 0),
+            (MOST_NOTES, 0, MOST_NOTES),
+            (2 * MOST_NOTES, 0, MOST_NOTES),
+            (2 * MOST_NOTES, 10_000, 209),
+            (3, MOST_BYTES / 2, 2),
+            (3, MOST_BYTES, 1),
+            (3, MOST_BYTES + 1, 0),
+        ] {
+            for begun in [false, true] {
+                let why = format!("{count} of {size} bytes, begun: {begun}");
+                let trace = Trace::default();
+                let mut waiting = process.register(None, &trace);
+                let (desk, id) = (process.desk(), waiting.id());
+                if begun {
+                    trace.pass(None).unwrap();
+                }
+                let kept = (0..count).filter(|_| desk.note(id, vec![b'n'; size]));
+                assert_eq!(kept.count(), if begun { most } else { 0 }, "{why}");
+                assert_eq!(desk.reply(id, b"first".to_vec()), begun, "{why}");
+                assert!(!desk.reply(id, b"second".to_vec()), "{why}");
+                assert!(!desk.note(id, b"late".to_vec()), "{why}");
+                assert!(!desk.note(id + 1, b"nobody's".to_vec()), "{why}");
+                if begun {
+                    for _ in 0..most {
+                        assert_eq!(waiting.next().await.unwrap().len(), size, "{why}");
+                    }
+                    assert_eq!(waiting.next().await.unwrap(), b"first", "{why}");
+                }
+                assert!(waiting.lines.try_recv().is_err(), "{why}");
+            }
+        }
+        let trace = Trace::default();
+        let mut waiting = process.register(None, &trace);
+        trace.pass(None).unwrap();
+        for _ in 0..MOST_NOTES {
+            assert!(process.desk().note(waiting.id(), vec![b'n'; MOST_BYTES]));
+            waiting.next().await.unwrap();
+        }
+    }
 
     #[test]
     fn of_too_many_that_were_given_up_nobody_is_asked_again() {
