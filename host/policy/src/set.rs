@@ -11,7 +11,7 @@ use countersign_canon::Digest;
 
 use crate::index::Part;
 use crate::names::{self, Types};
-use crate::policy::Policy;
+use crate::policy::{Policy, Reading};
 use crate::slices::Slices;
 use crate::values::{self, Malformed, Store};
 use crate::{
@@ -263,14 +263,6 @@ fn invalid() -> Decision {
     )
 }
 
-/// Whose policies are read.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Reading {
-    Ours,
-    /// By which somebody decided: how they look does not matter any more.
-    Recorded,
-}
-
 fn read(bundle: &Bundle, reading: Reading) -> Result<Vec<Policy>, LoadError> {
     let mut policies: Vec<Policy> = Vec::new();
     let mut problems = Vec::new();
@@ -279,7 +271,7 @@ fn read(bundle: &Bundle, reading: Reading) -> Result<Vec<Policy>, LoadError> {
             problems.extend(shown::problems(file));
         }
         for (index, statement) in (1..).zip(statements::split(&file.text)) {
-            match Policy::read(file, index, statement) {
+            match Policy::read(file, index, statement, reading) {
                 Ok(policy) => policies.push(policy),
                 Err(found) => problems.extend(found),
             }
@@ -367,7 +359,8 @@ mod tests {
                 text.replace("action in []", "action in [Action::\"c/c\"]"),
             )])
             .unwrap();
-            let set = PolicySet::load(bundle).unwrap();
+            // Its keys are those of no action.
+            let set = PolicySet::recorded(bundle).unwrap();
             for server in ["a", "b", "c"] {
                 for name in ["x", "y", "y/z", "other"] {
                     for class in Class::ALL {
