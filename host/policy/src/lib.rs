@@ -16,6 +16,7 @@
 #[cfg(test)]
 extern crate self as countersign_policy;
 
+mod budget;
 mod bundle;
 mod check;
 mod decision;
@@ -31,6 +32,7 @@ mod names;
 mod number;
 mod policy;
 mod problem;
+mod read;
 mod reads;
 mod request;
 mod requirement;

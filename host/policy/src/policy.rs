@@ -161,6 +161,14 @@ impl Policy {
         })
     }
 
+    /// Bytes, by estimate, that it takes in one more set: an entry, its text,
+    /// the steps of its keys, and the values that it requires.
+    pub(crate) fn weight(&self) -> usize {
+        let steps = self.mentions.keys.iter().map(Key::length).sum::<usize>();
+        let values = self.requires.as_ref().map_or(0, |one| one.values.len());
+        1024 + self.origin.text.len() + 256 * steps + 192 * values
+    }
+
     /// The actions that the scope names; none where any will do.
     pub(crate) fn scope(&self) -> Option<Vec<&EntityUid>> {
         match &self.action {

@@ -3,7 +3,7 @@
 
 mod support;
 
-use countersign_policy::{PolicySet, Reason};
+use countersign_policy::{Bundle, PolicySet, Reason};
 use support::{Call, bundle};
 
 /// What a later version refuses to load takes no evidence away.
@@ -106,6 +106,55 @@ fn what_cannot_be_evaluated_is_refused_for_everybody() {
             PolicySet::load(bundle(&text)).unwrap_err(),
         ] {
             assert_eq!(error.problems()[0].code().as_str(), code, "{text}: {error}");
+        }
+    }
+}
+
+/// What a bundle can hold is bounded, whoever decided by it.
+#[test]
+fn a_bundle_that_would_not_fit_in_memory_is_refused() {
+    let policy = "permit(principal,action,resource);";
+    let list = |items: usize| {
+        let list = vec!["1"; items].join(",");
+        format!("permit(principal,action,resource)when{{[{list}].contains(2)}};")
+    };
+    let annotations: String = (0..1_000).map(|n| format!("@a{n} ")).collect();
+    for (what, files) in [
+        ("policies", vec![policy.repeat(25_000); 5]),
+        ("list items", vec![list(250_000); 5]),
+        (
+            "annotations",
+            vec![format!("{annotations}{policy}\n").repeat(100); 11],
+        ),
+        (
+            "operator characters",
+            vec![
+                format!(
+                    "permit(principal,action,resource)when{{{}true}};\n",
+                    "true&&".repeat(50)
+                )
+                .repeat(2_500);
+                13
+            ],
+        ),
+        // Statements that are no policies.
+        ("policies", vec![";".repeat(200_000)]),
+    ] {
+        let files = (0..)
+            .zip(files)
+            .map(|(n, text)| (format!("{n}.cedar"), text));
+        let bundle = Bundle::of(files).unwrap();
+        for error in [
+            PolicySet::recorded(bundle.clone()).unwrap_err(),
+            PolicySet::load(bundle).unwrap_err(),
+        ] {
+            let last = error.problems().last().unwrap();
+            assert_eq!(last.code().as_str(), "policy-syntax");
+            assert!(last.message().contains(what), "{what}: {last}");
+            assert!(
+                last.message().contains("the bundle has more than"),
+                "{last}"
+            );
         }
     }
 }
