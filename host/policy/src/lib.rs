@@ -20,6 +20,7 @@ mod budget;
 mod bundle;
 mod check;
 mod decision;
+mod each_tool;
 mod expression;
 mod facts;
 mod groups;
