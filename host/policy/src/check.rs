@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cedar_policy::{EntityUid, PolicySet, Schema, ValidationMode, ValidationWarning, Validator};
+use cedar_policy::{EntityUid, PolicySet, ValidationMode, ValidationWarning, Validator};
 
 use crate::policy::{Mentions, Policy};
-use crate::{Class, LoadError, Problem, ProblemCode, Tool, Typed, schema};
+use crate::{Class, LoadError, Problem, ProblemCode, Tool, Typed, each_tool, schema};
 
 /// Pairs of a policy and an action that it may apply to, in one bundle: what
 /// validating costs, and a verifier validates the files of strangers.
@@ -35,7 +35,11 @@ pub(crate) fn mentioned(policies: &[Policy]) -> Result<(), LoadError> {
             class,
         });
         let tools = tools.map(Typed::from);
-        let (hard, soft): (Vec<_>, Vec<_>) = validate(policies, tools, servers(policies))
+        let found = match validator(tools, servers(policies)) {
+            Ok(validator) => against(&validator, policies),
+            Err(fault) => unusable(policies, &fault),
+        };
+        let (hard, soft): (Vec<_>, Vec<_>) = found
             .into_iter()
             .partition(|problem| problem.code() != ProblemCode::Impossible);
         problems.extend(hard);
@@ -88,7 +92,17 @@ pub(crate) fn known(policies: &[Policy], tools: &[Typed<'_>]) -> Result<(), Load
         return LoadError::of(vec![problem]).map_or(Ok(()), Err);
     }
     let known: BTreeSet<&str> = tools.iter().map(|tool| tool.tool.server).collect();
-    let mut problems = validate(policies, tools.iter().copied(), []);
+    let mut problems = match validator(tools.iter().copied(), []) {
+        Ok(validator) => {
+            let found = against(&validator, policies);
+            if found.is_empty() {
+                each_tool::problems(&validator, policies, tools.len())
+            } else {
+                found
+            }
+        }
+        Err(fault) => unusable(policies, &fault),
+    };
     for policy in policies {
         for server in policy.mentions.servers.iter() {
             if !known.contains(server.as_ref()) {
@@ -107,18 +121,11 @@ fn servers(policies: &[Policy]) -> impl Iterator<Item = &str> {
     mentions.flat_map(|Mentions { servers, .. }| servers.iter().map(AsRef::as_ref))
 }
 
-fn validate<'a>(
-    policies: &[Policy],
+fn validator<'a>(
     tools: impl IntoIterator<Item = Typed<'a>>,
     servers: impl IntoIterator<Item = &'a str>,
-) -> Vec<Problem> {
-    let schema = schema::parse(&schema::text(tools, servers));
-    let set = PolicySet::from_policies(policies.iter().map(|policy| policy.cedar.clone()));
-    match (schema, set) {
-        (Ok(schema), Ok(set)) => against(schema, &set, policies),
-        (Err(fault), _) => unusable(policies, &fault),
-        (_, Err(fault)) => unusable(policies, &fault.to_string()),
-    }
+) -> Result<Validator, String> {
+    schema::parse(&schema::text(tools, servers)).map(Validator::new)
 }
 
 /// A fault of ours fails closed, at every policy.
@@ -129,12 +136,17 @@ fn unusable(policies: &[Policy], fault: &str) -> Vec<Problem> {
         .collect()
 }
 
-fn against(schema: Schema, set: &PolicySet, policies: &[Policy]) -> Vec<Problem> {
+fn against(validator: &Validator, policies: &[Policy]) -> Vec<Problem> {
+    let set = policies.iter().map(|policy| policy.cedar.clone());
+    let set = match PolicySet::from_policies(set) {
+        Ok(set) => set,
+        Err(fault) => return unusable(policies, &fault.to_string()),
+    };
     let origins: BTreeMap<&str, _> = policies
         .iter()
         .map(|policy| (policy.id.as_str(), &policy.origin))
         .collect();
-    let result = Validator::new(schema).validate(set, ValidationMode::Strict);
+    let result = validator.validate(&set, ValidationMode::Strict);
     let origin = |id: &cedar_policy::PolicyId| origins.get(id.to_string().as_str()).copied();
     let errors = result.validation_errors().filter_map(|error| {
         Some(origin(error.policy_id())?.diagnosed(ProblemCode::Invalid, error))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cedar_policy::pst::{BinaryOp, Clause, Expr, Literal, Template, Var};
+use cedar_policy::pst::{BinaryOp, Clause, Expr, Template, Var};
 
 /// An expression of a kind that this build does not know.
 pub(crate) struct UnknownKind;
@@ -83,18 +83,14 @@ pub(crate) fn in_context(expression: &Expr) -> Option<Vec<&str>> {
     matches!(at, Expr::Var(Var::Context)).then_some(names)
 }
 
-/// The key of a tag that an expression reads: a literal, or something else.
-pub(crate) fn tag_key(expression: &Expr) -> Option<Result<&str, &Expr>> {
-    let Expr::BinaryOp {
-        op: BinaryOp::GetTag | BinaryOp::HasTag,
-        right,
-        ..
-    } = expression
-    else {
-        return None;
-    };
-    Some(match right.as_ref() {
-        Expr::Literal(Literal::String(text)) => Ok(text.as_str()),
-        other => Err(other),
-    })
+/// The view and the key of a tag that an expression reads or asks for.
+pub(crate) fn tag(expression: &Expr) -> Option<(&Expr, &Expr)> {
+    match expression {
+        Expr::BinaryOp {
+            op: BinaryOp::GetTag | BinaryOp::HasTag,
+            left,
+            right,
+        } => Some((left, right)),
+        _ => None,
+    }
 }

@@ -33,6 +33,11 @@ impl Key {
         &self.0
     }
 
+    /// How many steps it has.
+    pub(crate) fn length(&self) -> usize {
+        self.0.split('/').count() - 1
+    }
+
     fn steps(&self) -> impl Iterator<Item = String> + '_ {
         // `~1` first: `~01` is a tilde and a one, not a slash.
         self.0

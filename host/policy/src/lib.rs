@@ -16,22 +16,28 @@
 #[cfg(test)]
 extern crate self as countersign_policy;
 
+mod budget;
 mod bundle;
 mod check;
 mod decision;
+mod each_tool;
 mod expression;
 mod facts;
+mod groups;
 mod guard;
 mod index;
 mod keys;
 mod measure;
+mod misread;
 mod names;
 mod number;
 mod policy;
 mod problem;
+mod read;
 mod reads;
 mod request;
 mod requirement;
+mod roots;
 mod schema;
 mod set;
 mod shown;

@@ -23,6 +23,8 @@ pub(crate) struct Measure {
     /// Those that are open; the first is the policy itself.
     levels: Vec<Level>,
     operators: usize,
+    /// Commas and annotations, of which there may be many.
+    items: usize,
     conditionals: usize,
     too_nested: bool,
     before: u8,
@@ -59,6 +61,7 @@ impl Measure {
         Self {
             levels: vec![Level::default()],
             operators: 0,
+            items: 0,
             conditionals: 0,
             too_nested: false,
             before: b' ',
@@ -70,6 +73,7 @@ impl Measure {
     pub(crate) fn take(&mut self, byte: u8) {
         self.word(byte);
         self.operators += usize::from(b"&|.+-*![".contains(&byte));
+        self.items += usize::from(b",@".contains(&byte));
         let doubled = byte == self.before;
         // Of three, the third begins another pair.
         self.before = if doubled { b' ' } else { byte };
@@ -82,6 +86,11 @@ impl Measure {
             b'.' | b'+' | b'-' | b'*' | b'!' => self.change(Level::count),
             _ => {}
         }
+    }
+
+    /// Operators, list items, members and annotations.
+    pub(crate) const fn parts(&self) -> usize {
+        self.operators + self.items
     }
 
     /// What it has too much of, if anything.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use cedar_policy::pst::{self, Template};
+use cedar_policy::pst::{self, Expr, Literal, Template};
 use cedar_policy::{ActionConstraint, Effect, EntityUid, Policy as Cedar};
 use miette::Diagnostic;
 
@@ -12,10 +12,19 @@ use crate::names::{self, ActionName};
 use crate::reads::Reads;
 use crate::requirement::Requirement;
 use crate::statements::Statement;
-use crate::{Class, File, PolicyId, Problem, ProblemCode, RefusalCode, Tool, expression, guard};
+use crate::{Class, File, PolicyId, Problem, ProblemCode, RefusalCode, Tool, expression, misread};
 
 /// Bytes in an `@id`.
 const MAX_ID: usize = 128;
+
+/// Whose policies are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reading {
+    Ours,
+    /// By which somebody decided: what could be misread does not matter any
+    /// more, and only what cannot be evaluated is refused.
+    Recorded,
+}
 
 /// A policy that was read; what it says is validated elsewhere.
 #[derive(Clone, Debug)]
@@ -63,7 +72,12 @@ impl Origin {
         self.problem_at(0, code, message.into(), None)
     }
 
-    fn helped(&self, code: ProblemCode, message: impl Into<String>, help: &str) -> Problem {
+    pub(crate) fn helped(
+        &self,
+        code: ProblemCode,
+        message: impl Into<String>,
+        help: &str,
+    ) -> Problem {
         self.problem_at(0, code, message.into(), Some(help.to_owned()))
     }
 
@@ -103,6 +117,7 @@ impl Policy {
         file: &File,
         index: usize,
         statement: Statement<'_>,
+        reading: Reading,
     ) -> Result<Self, Vec<Problem>> {
         let origin = Origin {
             file: file.name.clone(),
@@ -118,27 +133,40 @@ impl Policy {
         }
         let cedar = parse(&origin)?;
         let default = PolicyId::new(&format!("{}#{index}", file.name));
-        let mut problems = Vec::new();
-        let id = take(id(&cedar, &origin, default), &mut problems);
-        let code = take(code(&cedar, &origin), &mut problems);
+        let (mut problems, mut misread) = (Vec::new(), Vec::new());
+        let id = id(&cedar, &origin, default, &mut misread);
+        let code = code(&cedar, &origin, &mut misread);
         let template = match cedar.to_pst() {
             Ok(pst::Policy::Static(policy)) => policy.body().clone(),
             _ => return Err(vec![template(&origin)]),
         };
-        guarded(&template, &origin, &mut problems);
-        let mentions = mentions(&cedar, &template, &origin, &mut problems);
-        match (id, code) {
-            (Some(id), Some(code)) if problems.is_empty() => Ok(Self {
-                cedar: cedar.new_id(cedar_policy::PolicyId::new(id.as_str())),
-                action: cedar.action_constraint(),
-                id,
-                origin,
-                code,
-                mentions,
-                requires: Requirement::of(&template),
-            }),
-            _ => Err(problems),
+        let (mut mentions, entities) = mentioned(&cedar, &origin);
+        mentions.conditions(&template, &origin, &mut problems);
+        if reading == Reading::Ours {
+            misread.extend(entities);
+            misread.extend(misread::problems(&template, &origin));
+            problems.extend(misread);
         }
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        Ok(Self {
+            cedar: cedar.new_id(cedar_policy::PolicyId::new(id.as_str())),
+            action: cedar.action_constraint(),
+            id,
+            origin,
+            code,
+            mentions,
+            requires: Requirement::of(&template),
+        })
+    }
+
+    /// Bytes, by estimate, that it takes in one more set: an entry, its text,
+    /// the steps of its keys, and the values that it requires.
+    pub(crate) fn weight(&self) -> usize {
+        let steps = self.mentions.keys.iter().map(Key::length).sum::<usize>();
+        let values = self.requires.as_ref().map_or(0, |one| one.values.len());
+        1024 + self.origin.text.len() + 256 * steps + 192 * values
     }
 
     /// The actions that the scope names; none where any will do.
@@ -176,10 +204,6 @@ impl Mentions {
     }
 }
 
-fn take<T>(result: Result<T, Problem>, problems: &mut Vec<Problem>) -> Option<T> {
-    result.map_err(|problem| problems.push(problem)).ok()
-}
-
 fn parse(origin: &Origin) -> Result<Cedar, Vec<Problem>> {
     Cedar::parse(None, &origin.text).map_err(|errors| {
         if cedar_policy::Template::parse(None, &origin.text).is_ok() {
@@ -198,66 +222,41 @@ fn template(origin: &Origin) -> Problem {
     )
 }
 
-fn id(cedar: &Cedar, origin: &Origin, default: PolicyId) -> Result<PolicyId, Problem> {
+/// Its `@id`, of whatever form, or the default.
+fn id(cedar: &Cedar, origin: &Origin, default: PolicyId, problems: &mut Vec<Problem>) -> PolicyId {
     let Some(id) = cedar.annotation("id") else {
-        return Ok(default);
+        return default;
     };
     let letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
     if id.is_empty() || id.len() > MAX_ID || !id.bytes().all(letter) {
-        return Err(origin.helped(
+        problems.push(origin.helped(
             ProblemCode::Annotation,
             format!("`{id}` cannot name a policy"),
             "write 1 to 128 letters, digits, `.`, `_` or `-`",
         ));
     }
-    Ok(PolicyId::new(id))
+    PolicyId::new(id)
 }
 
-fn code(cedar: &Cedar, origin: &Origin) -> Result<Option<RefusalCode>, Problem> {
-    let Some(text) = cedar.annotation("code") else {
-        return Ok(None);
-    };
+/// Its `@code`; none where it is not one that may stand there.
+fn code(cedar: &Cedar, origin: &Origin, problems: &mut Vec<Problem>) -> Option<RefusalCode> {
+    let text = cedar.annotation("code")?;
     let code = RefusalCode::ALL
         .into_iter()
-        .find(|code| code.as_str() == text);
-    match (code, cedar.effect()) {
-        (Some(code), Effect::Forbid) => Ok(Some(code)),
-        _ => Err(origin.helped(
+        .find(|code| code.as_str() == text && cedar.effect() == Effect::Forbid);
+    if code.is_none() {
+        problems.push(origin.helped(
             ProblemCode::Annotation,
             format!("`@code(\"{text}\")` cannot stand here"),
             "a `forbid` may carry `policy-denied` or `execution-id-required`",
-        )),
+        ));
     }
+    code
 }
 
-fn guarded(template: &Template, origin: &Origin, problems: &mut Vec<Problem>) {
-    for finding in guard::findings(template) {
-        let effect = template.effect;
-        let (message, help) = match finding.attribute {
-            "long" => (
-                format!(
-                    "`has long` lets every value that is not spelled as an integer past this `{effect}`: `5000.0` has no `long`"
-                ),
-                "compare `number`: `x.number.ceil > N`, `x.number.floor < N`; every number has both",
-            ),
-            _ => (
-                format!(
-                    "`has decimal` lets every number that is no decimal past this `{effect}`: `1e30` has none"
-                ),
-                "write `forbid … unless { x has decimal && x.decimal.lessThanOrEqual(…) }`, or compare `x.ceil` and `x.floor`, which every number has",
-            ),
-        };
-        problems.push(origin.helped(ProblemCode::Guard, message, help));
-    }
-}
-
-fn mentions(
-    cedar: &Cedar,
-    template: &Template,
-    origin: &Origin,
-    problems: &mut Vec<Problem>,
-) -> Mentions {
-    let mut mentions = Mentions::default();
+/// What a policy names, and what is wrong with the names.
+fn mentioned(cedar: &Cedar, origin: &Origin) -> (Mentions, Vec<Problem>) {
+    let (mut mentions, mut problems) = (Mentions::default(), Vec::new());
     for uid in cedar.entity_literals() {
         let (kind, id) = (uid.type_name().to_string(), uid.id().unescaped());
         if let Some(help) = mentions.entity(&kind, id) {
@@ -268,34 +267,37 @@ fn mentions(
             ));
         }
     }
-    let (Ok(expressions), Ok(arguments)) = (expression::all(template), Reads::of(template)) else {
-        problems.push(origin.problem(
-            ProblemCode::Syntax,
-            "this policy holds an expression that this version does not know",
-        ));
-        return mentions;
-    };
-    mentions.arguments = arguments;
-    for expression in expressions {
-        mentions.client |= expression::reads(expression, "client");
-        mentions.continuation |= expression::reads(expression, "continuation");
-        mentions.args |= expression::reads(expression, "args");
-        let Some(key) = expression::tag_key(expression) else {
-            continue;
+    (mentions, problems)
+}
+
+impl Mentions {
+    /// Notes what the conditions read, and what keeps that from being known.
+    fn conditions(&mut self, template: &Template, origin: &Origin, problems: &mut Vec<Problem>) {
+        let (Ok(expressions), Ok(arguments)) = (expression::all(template), Reads::of(template))
+        else {
+            problems.push(origin.problem(
+                ProblemCode::Syntax,
+                "this policy holds an expression that this version does not know",
+            ));
+            return;
         };
-        let literal = key.map_err(ToString::to_string);
-        match literal.and_then(|text| Key::new(text).ok_or_else(|| format!("\"{text}\""))) {
-            Ok(key) => {
-                mentions.keys.insert(key);
+        self.arguments = arguments;
+        for expression in expressions {
+            self.client |= expression::reads(expression, "client");
+            self.continuation |= expression::reads(expression, "continuation");
+            self.args |= expression::reads(expression, "args");
+            match expression::tag(expression) {
+                // What is no pointer leads nowhere.
+                Some((_, Expr::Literal(Literal::String(text)))) => {
+                    self.keys.extend(Key::new(text));
+                }
+                Some((_, computed)) => {
+                    problems.push(misread::not_a_pointer(origin, &computed.to_string()));
+                }
+                None => {}
             }
-            Err(text) => problems.push(origin.helped(
-                ProblemCode::TagKey,
-                format!("the tag key `{text}` is no literal JSON Pointer"),
-                "write it out: `\"/arguments/amount\"`, with `~1` for a slash and `~0` for a tilde in a name, at most 64 steps",
-            )),
         }
     }
-    mentions
 }
 
 impl Mentions {

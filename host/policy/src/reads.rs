@@ -104,7 +104,7 @@ impl Reads {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::Policy;
+    use crate::policy::{Policy, Reading};
     use crate::{File, statements};
 
     fn read(condition: &str) -> Reads {
@@ -114,7 +114,7 @@ mod tests {
             text: text.as_str().into(),
         };
         let statement = statements::split(&text).into_iter().next().unwrap();
-        Policy::read(&file, 1, statement)
+        Policy::read(&file, 1, statement, Reading::Recorded)
             .unwrap()
             .mentions
             .arguments

@@ -124,7 +124,7 @@ mod tests {
     use super::*;
     use crate::facts::{Part, Text};
     use crate::keys::Key;
-    use crate::policy::Policy;
+    use crate::policy::{Policy, Reading};
     use crate::{File, statements};
 
     fn required_by(text: &str) -> Option<(Fact, Vec<String>)> {
@@ -133,7 +133,9 @@ mod tests {
             text: text.into(),
         };
         let statement = statements::split(text).into_iter().next().unwrap();
-        let required = Policy::read(&file, 1, statement).unwrap().requires?;
+        let required = Policy::read(&file, 1, statement, Reading::Recorded)
+            .unwrap()
+            .requires?;
         let values = required.values.into_iter().map(String::from);
         Some((required.fact, values.collect()))
     }

@@ -1,7 +1,7 @@
 //! A policy set: files that were read, validated and made ready to decide.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use cedar_policy::{
     Authorizer, Context, Decision as Verdict, Request as Question, Response,
@@ -9,14 +9,15 @@ use cedar_policy::{
 };
 use countersign_canon::Digest;
 
+use crate::budget::Budget;
 use crate::index::Part;
 use crate::names::{self, Types};
-use crate::policy::Policy;
+use crate::policy::{Policy, Reading};
 use crate::slices::Slices;
 use crate::values::{self, Malformed, Store};
 use crate::{
-    Bundle, Decision, File, LoadError, PolicyId, ProblemCode, Reason, RefusalCode, Request, Tool,
-    Typed, check, shown, statements,
+    Bundle, Decision, File, LoadError, PolicyId, Reason, RefusalCode, Request, Tool, Typed, check,
+    read,
 };
 
 /// Policies that may decide; immutable, shared freely between threads.
@@ -40,9 +41,9 @@ impl PolicySet {
     /// # Errors
     /// Every problem that was found, with file, line and help.
     pub fn load(bundle: Bundle) -> Result<Self, LoadError> {
-        let policies = read(&bundle, Reading::Ours)?;
+        let policies = read::policies(&bundle, Reading::Ours)?;
         check::mentioned(&policies)?;
-        Ok(Self::of(bundle, policies))
+        Ok(Self::of(bundle, policies, Budget::shared()))
     }
 
     /// The same, against exactly the tools that were approved: naming another
@@ -51,9 +52,9 @@ impl PolicySet {
     /// # Errors
     /// Every problem that was found, with file, line and help.
     pub fn load_for(bundle: Bundle, tools: &[Typed<'_>]) -> Result<Self, LoadError> {
-        let policies = read(&bundle, Reading::Ours)?;
+        let policies = read::policies(&bundle, Reading::Ours)?;
         check::known(&policies, tools)?;
-        Ok(Self::of(bundle, policies))
+        Ok(Self::of(bundle, policies, Budget::shared()))
     }
 
     /// Reads the policies by which somebody else decided, to decide again:
@@ -63,15 +64,22 @@ impl PolicySet {
     /// # Errors
     /// Every problem that keeps one from being read.
     pub fn recorded(bundle: Bundle) -> Result<Self, LoadError> {
-        let policies = read(&bundle, Reading::Recorded)?;
-        Ok(Self::of(bundle, policies))
+        let policies = read::policies(&bundle, Reading::Recorded)?;
+        Ok(Self::of(bundle, policies, Budget::shared()))
     }
 
-    fn of(bundle: Bundle, policies: Vec<Policy>) -> Self {
+    /// As [`PolicySet::recorded`], with a budget of its own.
+    #[cfg(test)]
+    pub(crate) fn within(bundle: Bundle, budget: &Arc<Budget>) -> Self {
+        let policies = read::policies(&bundle, Reading::Recorded).unwrap();
+        Self::of(bundle, policies, Arc::clone(budget))
+    }
+
+    fn of(bundle: Bundle, policies: Vec<Policy>, budget: Arc<Budget>) -> Self {
         let code = |policy: &Policy| Some((policy.id.clone(), policy.code?));
         Self {
             codes: policies.iter().filter_map(code).collect(),
-            slices: Slices::new(&policies),
+            slices: Slices::new(&policies, budget),
             types: Types::new(),
             authorizer: Authorizer::new(),
             client: policies.iter().any(|policy| policy.mentions.client),
@@ -134,11 +142,14 @@ impl PolicySet {
     /// How many policies are evaluated for a request.
     #[cfg(test)]
     pub(crate) fn evaluated(&self, request: &Request<'_>) -> usize {
-        let slice = self.slices.of(&self.policies, request.tool).unwrap();
-        slice
-            .part(&self.policies, request)
-            .policies
-            .num_of_policies()
+        let part = self.slice(request).part(&self.policies, request);
+        part.policies.num_of_policies()
+    }
+
+    /// The policies that can apply to what is called.
+    #[cfg(test)]
+    pub(crate) fn slice(&self, request: &Request<'_>) -> &crate::index::Index {
+        self.slices.of(&self.policies, request.tool).unwrap()
     }
 
     /// The digest of the files, as [`Bundle::digest`].
@@ -263,38 +274,6 @@ fn invalid() -> Decision {
     )
 }
 
-/// Whose policies are read.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Reading {
-    Ours,
-    /// By which somebody decided: how they look does not matter any more.
-    Recorded,
-}
-
-fn read(bundle: &Bundle, reading: Reading) -> Result<Vec<Policy>, LoadError> {
-    let mut policies: Vec<Policy> = Vec::new();
-    let mut problems = Vec::new();
-    for file in bundle.files() {
-        if reading == Reading::Ours {
-            problems.extend(shown::problems(file));
-        }
-        for (index, statement) in (1..).zip(statements::split(&file.text)) {
-            match Policy::read(file, index, statement) {
-                Ok(policy) => policies.push(policy),
-                Err(found) => problems.extend(found),
-            }
-        }
-    }
-    let mut seen = std::collections::BTreeSet::new();
-    for policy in &policies {
-        if !seen.insert(&policy.id) {
-            let message = format!("another policy is named `{}`", policy.id);
-            problems.push(policy.origin.problem(ProblemCode::DuplicateId, message));
-        }
-    }
-    LoadError::of(problems).map_or(Ok(policies), Err)
-}
-
 pub(crate) fn evaluator() -> &'static str {
     static TEXT: LazyLock<String> =
         LazyLock::new(|| format!("cedar-policy {}", cedar_policy::get_sdk_version()));
@@ -367,7 +346,8 @@ mod tests {
                 text.replace("action in []", "action in [Action::\"c/c\"]"),
             )])
             .unwrap();
-            let set = PolicySet::load(bundle).unwrap();
+            // Its keys are those of no action.
+            let set = PolicySet::recorded(bundle).unwrap();
             for server in ["a", "b", "c"] {
                 for name in ["x", "y", "y/z", "other"] {
                     for class in Class::ALL {

@@ -3,11 +3,14 @@
 //! Cedar looks at every policy of a set, so each request is given only those
 //! whose scope can match its action. What tells actions apart is whether the
 //! policies name them, name their server, and their class; there are few such
-//! cases, known at load, and each set is made when it is first needed.
+//! cases, known at load, and each set is made when it is first needed. Where the
+//! budget has no room for another one, all policies are looked at: Cedar
+//! evaluates the scopes itself.
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
+use crate::budget::Budget;
 use crate::index::Index;
 use crate::names::{self, ActionName, SERVER_GROUP};
 use crate::policy::Policy;
@@ -21,17 +24,22 @@ pub(crate) struct Slices {
     /// By server, where a scope names the server's group.
     servers: BTreeMap<Box<str>, Case>,
     others: Case,
+    /// All policies, for those that have no room for their own.
+    everything: OnceLock<Option<Box<Index>>>,
+    budget: Arc<Budget>,
 }
 
-/// One slice for each class.
-type Case = [OnceLock<Option<Index>>; 3];
+/// One slice for each class; none where there is no room as yet.
+type Case = [OnceLock<Box<Index>>; 3];
 
 impl Slices {
-    pub(crate) fn new(policies: &[Policy]) -> Self {
+    pub(crate) fn new(policies: &[Policy], budget: Arc<Budget>) -> Self {
         let mut slices = Self {
             tools: BTreeMap::new(),
             servers: BTreeMap::new(),
             others: Case::default(),
+            everything: OnceLock::new(),
+            budget,
         };
         for id in policies
             .iter()
@@ -66,13 +74,18 @@ impl Slices {
             Class::SideEffecting => side_effecting,
             Class::Destructive => destructive,
         };
-        slice
-            .get_or_init(|| {
-                let server = format!("{SERVER_GROUP}{}", tool.server);
-                let mut groups = vec![server.as_str()];
-                groups.extend(names::groups(tool.class));
-                Index::new(policies, |policy| policy.applies(action, &groups))
-            })
-            .as_ref()
+        if let Some(own) = slice.get() {
+            return Some(own);
+        }
+        let server = format!("{SERVER_GROUP}{}", tool.server);
+        let mut groups = vec![server.as_str()];
+        groups.extend(names::groups(tool.class));
+        let belongs = |policy: &Policy| policy.applies(action, &groups);
+        if let Some(made) = Index::with_room(policies, belongs, &self.budget) {
+            // Whoever made it first: they are the same.
+            return Some(slice.get_or_init(|| Box::new(made)));
+        }
+        let all = || Index::of_all(policies, &self.budget).map(Box::new);
+        self.everything.get_or_init(all).as_deref()
     }
 }

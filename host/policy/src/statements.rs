@@ -15,6 +15,9 @@ pub(crate) struct Statement<'a> {
     pub(crate) line: usize,
     /// What it has too much of, if anything.
     pub(crate) excess: Option<&'static str>,
+    /// Its list items, annotations and operators: what it takes in memory
+    /// beside its text.
+    pub(crate) parts: usize,
 }
 
 /// Splits a file at the semicolons that stand outside strings and comments.
@@ -87,6 +90,7 @@ impl Open {
             // INVARIANT: both ends are at ASCII bytes or at the text's end.
             text: text.get(self.start..end).unwrap_or_default().trim_end(),
             line: self.line,
+            parts: self.measure.parts(),
             excess: self.measure.excess(),
         }
     }

@@ -65,7 +65,7 @@ fn a_policy_that_cannot_be_evaluated_denies_whatever_the_others_say() {
 fn a_request_whose_facts_are_malformed_is_denied() {
     let set = policies(&format!(
         "{ALLOW}forbid (principal, action, resource) when {{
-             context.client.hasTag(\"/never\") || (context has continuation && context.continuation.hasTag(\"/never\"))
+             context.client.hasTag(\"/io.modelcontextprotocol~1logLevel\") || (context has continuation && context.continuation.hasTag(\"/requestState\"))
          }};"
     ));
     assert!(Call::of("{}").decide(&set).allow());
@@ -233,18 +233,22 @@ fn decisions_hold_on_any_view_and_never_panic() {
              context.at.hasTag(\"/arguments\") && context.at.hasTag(\"/arguments/amount\") &&
              context.at.getTag(\"/arguments/amount\") has number &&
              context.at.getTag(\"/arguments/amount\").number.ceil <= 1000 &&
-             !context.at.hasTag(\"/arguments/0/0\") && !context.client.hasTag(\"/0\")
+             !context.at.hasTag(\"/arguments/0/0\") && !context.client.hasTag(\"/io.modelcontextprotocol~1clientInfo/0\")
          }};
          forbid (principal, action, resource) when {{
-             context has continuation && context.continuation.hasTag(\"/0/~01~1\")
+             context has continuation && context.continuation.hasTag(\"/inputResponses/0/~01~1\")
          }};"
     ));
     let mut allowed = 0;
     for seed in 1..=4_000u64 {
         let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let mut call = Call::of(&random.json(4));
-        call.client = format!("{{\"a\":{}}}", random.json(3));
-        call.continuation = (random.below(2) == 0).then(|| format!("{{\"a\":{}}}", random.json(3)));
+        call.client = format!(
+            "{{\"io.modelcontextprotocol/clientInfo\":{}}}",
+            random.json(3)
+        );
+        call.continuation =
+            (random.below(2) == 0).then(|| format!("{{\"inputResponses\":{}}}", random.json(3)));
         let decision = call.decide(&set);
         assert!(
             matches!(decision.reason(), Reason::Permitted | Reason::Forbidden),

@@ -142,7 +142,7 @@ fn everything_of_the_action_is_in_view_and_absence_is_not_emptiness() {
         ("/arguments", true, false),
         ("/task/ttl", true, false),
         ("/_meta/example.org~1a", true, false),
-        ("/params", false, false),
+        ("/_meta/io.modelcontextprotocol~1logLevel", false, false),
     ] {
         let condition = format!("context.at.hasTag(\"{key}\")");
         assert_eq!(holds(&condition, &Call::action(whole)), in_whole, "{key}");

@@ -172,7 +172,7 @@ fn an_access_that_is_not_guarded_is_refused() {
         "$has && $.number.ceil > 1",
         "$has && $ has number && $.number.decimal.greaterThan(decimal(\"1.0\"))",
         "context.execution_id == \"a\"",
-        "context.continuation.hasTag(\"/a\")",
+        "context.continuation.hasTag(\"/requestState\")",
         "$has && $ has number && $.number > 5",
         "$has && $ has text && $.text > 5",
     ] {

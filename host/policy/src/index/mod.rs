@@ -12,14 +12,20 @@ use std::sync::{Arc, PoisonError, RwLock};
 use cedar_policy::PolicySet;
 
 use crate::Request;
+use crate::budget::Budget;
 use crate::facts::Fact;
 use crate::keys::Keys;
 use crate::policy::Policy;
 use crate::reads::Reads;
 
 /// Policies in all of the sets that one index keeps, those that stand in
-/// several counted as often. Beyond it a request is decided with all policies.
+/// several counted as often. What would be beyond it takes the place of the
+/// others.
 const MOST_KEPT: usize = 16_384;
+
+/// So few policies are worth choosing from however many are left. Of more, a
+/// choice of over half is not worth keeping.
+const FEW: usize = 64;
 
 /// Policies that are evaluated together, and what they read.
 #[derive(Debug)]
@@ -35,10 +41,15 @@ pub(crate) struct Part {
 pub(crate) struct Index {
     /// All of them.
     whole: Arc<Part>,
+    /// How many these are.
+    count: usize,
     /// The places, in their policy set, of those that are always evaluated.
     always: Vec<usize>,
     questions: Vec<Question>,
     kept: RwLock<Kept>,
+    /// What it takes of the budget, without the sets that it keeps.
+    weight: usize,
+    budget: Arc<Budget>,
 }
 
 /// A fact of which some of the policies require something.
@@ -69,6 +80,8 @@ enum Answer {
 struct Kept {
     parts: BTreeMap<Box<[Answer]>, Arc<Part>>,
     policies: usize,
+    /// What they take of the budget.
+    weight: usize,
 }
 
 impl Part {
@@ -89,9 +102,44 @@ impl Part {
 }
 
 impl Index {
-    /// Of those policies of a set that belong to the slice. None where Cedar
-    /// refuses to hold them, which it did not at load.
-    pub(crate) fn new(policies: &[Policy], belongs: impl Fn(&Policy) -> bool) -> Option<Self> {
+    /// Of those policies of a set that belong to a slice. None where there is no
+    /// room, or where Cedar refuses to hold them, which it did not at load.
+    pub(crate) fn with_room(
+        policies: &[Policy],
+        belongs: impl Fn(&Policy) -> bool,
+        budget: &Arc<Budget>,
+    ) -> Option<Self> {
+        let left = budget.slices.left();
+        // An empty one costs something as well.
+        let mut weight = 1024_usize;
+        for policy in policies.iter().filter(|policy| belongs(policy)) {
+            weight = weight.saturating_add(policy.weight());
+            if weight > left {
+                return None;
+            }
+        }
+        if !budget.slices.take(weight) {
+            return None;
+        }
+        let made = Self::new(policies, belongs, weight, budget);
+        if made.is_none() {
+            budget.slices.give(weight);
+        }
+        made
+    }
+
+    /// Of all policies of a set, whatever room there is: it is made once. None
+    /// where Cedar refuses to hold them, which it did not at load.
+    pub(crate) fn of_all(policies: &[Policy], budget: &Arc<Budget>) -> Option<Self> {
+        Self::new(policies, |_| true, 0, budget)
+    }
+
+    fn new(
+        policies: &[Policy],
+        belongs: impl Fn(&Policy) -> bool,
+        weight: usize,
+        budget: &Arc<Budget>,
+    ) -> Option<Self> {
         let mut always = Vec::new();
         let mut questions: BTreeMap<&Fact, Question> = BTreeMap::new();
         for (place, policy) in policies.iter().enumerate() {
@@ -113,11 +161,15 @@ impl Index {
                 question.ask(value, place);
             }
         }
+        let whole = Part::new(policies.iter().filter(|policy| belongs(policy)))?;
         Some(Self {
-            whole: Arc::new(Part::new(policies.iter().filter(|policy| belongs(policy)))?),
+            count: whole.policies.num_of_policies(),
+            whole: Arc::new(whole),
             always,
             questions: questions.into_values().collect(),
             kept: RwLock::default(),
+            weight,
+            budget: Arc::clone(budget),
         })
     }
 
@@ -153,23 +205,61 @@ impl Index {
         }
         // As they stand in their files.
         places.sort_unstable();
-        // An empty set costs something as well.
-        let weight = places.len().saturating_add(1);
-        let room = |kept: &Kept| kept.policies.saturating_add(weight) <= MOST_KEPT;
-        if !room(&self.kept.read().unwrap_or_else(PoisonError::into_inner)) {
+        let heavy = self.count > FEW && places.len() > self.count / 2;
+        if heavy || places.len() >= MOST_KEPT {
             return Arc::clone(&self.whole);
         }
         // Made without the lock, for which others would wait.
         let chosen = places.iter().filter_map(|place| policies.get(*place));
-        let Some(part) = Part::new(chosen).map(Arc::new) else {
+        let Some(part) = Part::new(chosen.clone()).map(Arc::new) else {
             return Arc::clone(&self.whole);
         };
+        // An empty set costs something as well.
+        let weight = chosen.map(Policy::weight).fold(1024, usize::saturating_add);
         let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
-        if room(&kept) && !kept.parts.contains_key(&answers) {
-            kept.policies = kept.policies.saturating_add(weight);
-            kept.parts.insert(answers, Arc::clone(&part));
-        }
+        self.keep(&mut kept, answers, &part, places.len() + 1, weight);
         part
+    }
+
+    /// Keeps a set, in the place of all others where there is no room beside
+    /// them: whoever comes with ever new answers takes no more than others do.
+    fn keep(
+        &self,
+        kept: &mut Kept,
+        answers: Box<[Answer]>,
+        part: &Arc<Part>,
+        policies: usize,
+        weight: usize,
+    ) {
+        if kept.parts.contains_key(&answers) {
+            return;
+        }
+        if kept.policies.saturating_add(policies) > MOST_KEPT {
+            self.forget(kept);
+        }
+        let purse = &self.budget.kept;
+        if !purse.take(weight) {
+            self.forget(kept);
+            if !purse.take(weight) {
+                return;
+            }
+        }
+        kept.policies = kept.policies.saturating_add(policies);
+        kept.weight = kept.weight.saturating_add(weight);
+        kept.parts.insert(answers, Arc::clone(part));
+    }
+
+    fn forget(&self, kept: &mut Kept) {
+        self.budget.kept.give(kept.weight);
+        *kept = Kept::default();
+    }
+}
+
+impl Drop for Index {
+    fn drop(&mut self) {
+        let kept = self.kept.get_mut().unwrap_or_else(PoisonError::into_inner);
+        self.budget.kept.give(kept.weight);
+        self.budget.slices.give(self.weight);
     }
 }
 

@@ -165,25 +165,119 @@ fn a_rule_about_another_text_is_not_evaluated() {
     }
 }
 
+/// What a set holds of the budget for what calls begin with.
+fn taken(budget: &Budget) -> (usize, usize) {
+    (
+        usize::MAX / 2 - budget.slices.left(),
+        usize::MAX / 2 - budget.kept.left(),
+    )
+}
+
+fn ample() -> Arc<Budget> {
+    Arc::new(Budget::of(usize::MAX / 2, usize::MAX / 2))
+}
+
+fn at_revision(number: usize) -> Call {
+    Call {
+        revision: format!("r{number}"),
+        ..Call::of("{}")
+    }
+}
+
 #[test]
-fn sets_are_kept_up_to_a_bound_and_beyond_it_all_policies_decide() {
+fn sets_that_find_no_room_take_the_place_of_others() {
     let mut text = "permit (principal, action, resource);\n".repeat(500);
-    for number in 0..100 {
+    for number in 0..700 {
         text.push_str(&format!(
             "forbid (principal, action, resource) when {{ context.revision == \"r{number}\" }};\n"
         ));
     }
-    let set = set(&text);
-    let mut evaluated = Vec::new();
-    for number in 0..100 {
+    let budget = ample();
+    let set = Set::within(bundle(&text), &budget);
+    // More kinds of calls than there is room for, again and again.
+    for number in (0..100).chain(0..100) {
+        let call = at_revision(number);
+        assert_eq!(set.evaluated(&call.request()), 501);
+        assert_eq!(call.decide(&set).reason(), Reason::Forbidden);
+        let index = set.slice(&call.request());
+        let kept = index.kept.read().unwrap();
+        assert!(kept.policies <= MOST_KEPT && !kept.parts.is_empty());
+        assert_eq!(taken(&budget).1, kept.weight);
+    }
+    drop(set);
+    assert_eq!(taken(&budget), (0, 0));
+}
+
+#[test]
+fn what_is_most_of_all_policies_is_decided_with_all_and_takes_no_room() {
+    // 100 that all calls need, and 300 that ask for two facts.
+    let mut text = "permit (principal, action, resource);\n".repeat(100);
+    for number in 0..150 {
+        text.push_str(&format!(
+            "forbid (principal, action, resource) when {{ context.revision == \"r{number}\" }};\n\
+             forbid (principal, action, resource) when {{ context.args.to == \"t{number}\" }};\n"
+        ));
+    }
+    let budget = ample();
+    let (set, shape) = (
+        Set::within(bundle(&text), &budget),
+        Shape::of_schema(SCHEMA),
+    );
+    for number in 0..150 {
+        // Without its arguments all that ask for them are weighed.
+        let untyped = at_revision(number);
+        assert_eq!(set.evaluated(&untyped.request()), 400);
+    }
+    assert_eq!(taken(&budget).1, 0);
+    for number in 0..150 {
         let call = Call {
             revision: format!("r{number}"),
-            ..Call::of("{}")
+            ..Call::of("{\"to\":\"t1\"}")
         };
-        evaluated.push(set.evaluated(&call.request()));
-        assert_eq!(call.decide(&set).reason(), Reason::Forbidden);
+        let mut typed = call.request();
+        typed.shape = shape.as_ref();
+        assert_eq!(set.evaluated(&typed), 102);
+        assert_eq!(set.decide(&typed), set.decide_with_all(&typed));
     }
-    let kept = MOST_KEPT / 502;
-    assert!(evaluated[..kept].iter().all(|count| *count == 501));
-    assert!(evaluated[kept..].iter().all(|count| *count == 600));
+}
+
+/// Twenty servers, each with a slice of its own for each class.
+#[test]
+fn slices_and_sets_take_no_more_than_there_is_and_decide_alike() {
+    let mut text =
+        "permit (principal, action in Action::\"side-effecting\", resource);\n".repeat(20);
+    for number in 0..20 {
+        text.push_str(&format!(
+            "permit (principal, action in Action::\"server:s{number}\", resource) when {{ context.revision == \"r1\" }};\n\
+             forbid (principal, action == Action::\"s{number}/transfer\", resource) when {{ context.revision == \"r2\" }};\n\
+             forbid (principal, action in Action::\"server:s{number}\", resource) when {{ context.args.n > 3 }};\n"
+        ));
+    }
+    let ample = ample();
+    let expected = Set::within(bundle(&text), &ample);
+    for room in [0, 4_000, 100_000, 400_000] {
+        for kept in [0, 4_000, 100_000] {
+            let budget = Arc::new(Budget::of(room, kept));
+            let set = Set::within(bundle(&text), &budget);
+            for number in 0..21 {
+                for class in crate::Class::ALL {
+                    for revision in ["r0", "r1", "r2"] {
+                        let call = Call {
+                            server: format!("s{number}"),
+                            class,
+                            revision: revision.to_owned(),
+                            ..Call::of("{\"n\":4}")
+                        };
+                        assert_eq!(call.decide(&set), call.decide(&expected), "{call:?}");
+                        assert_eq!(call.decide(&set), set.decide_with_all(&call.request()));
+                    }
+                }
+            }
+            // A purse that is overdrawn would have more than was in it.
+            assert!(budget.slices.left() <= room && budget.kept.left() <= kept);
+            drop(set);
+            assert_eq!((budget.slices.left(), budget.kept.left()), (room, kept));
+        }
+    }
+    assert!(taken(&ample).0 > 400_000, "{:?}", taken(&ample));
 }
