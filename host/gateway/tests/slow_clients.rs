@@ -19,7 +19,7 @@ use support::upstream::Behaviour;
 use support::{Gateway, PERMIT_ALL, Upstream, relaying, until};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 const MIB: usize = 1 << 20;
 /// More than anything here takes on a slow machine.
@@ -198,6 +198,59 @@ async fn who_leaves_answers_where_they_are_gets_no_more_for_what_had_begun_to_ar
             let refused = refused.unwrap();
             assert!(refused.starts_with("HTTP/1.1 503"), "{case}: {refused}");
         }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_has_the_time_to_reach_its_client_from_when_all_calls_have_ended() {
+    for accept in ["application/json", "text/event-stream"] {
+        for reads in [true, false] {
+            let case = format!("{accept}, reads: {reads}");
+            let upstream = Upstream::start().await;
+            upstream.behave(result(9 * MIB));
+            upstream.hang("tools/call");
+            let gateway = Gateway::start(&upstream, PERMIT_ALL, "").await;
+            let mut stream = ask(gateway.address, accept).await;
+            let arrived = || upstream.asked("tools/call").len() == 1;
+            until("the call arrived", arrived).await;
+            let stopping = tokio::spawn(gateway.stop());
+            // Longer than an answer may take to reach its client.
+            tokio::time::sleep(Duration::from_millis(2_500)).await;
+            assert!(!stopping.is_finished(), "{case}");
+            let released = Instant::now();
+            upstream.hang_no_more();
+            let mut answer = begun(&mut stream).await.into_bytes();
+            if reads {
+                stream.read_to_end(&mut answer).await.unwrap();
+                assert!(answer.len() > 9 * MIB, "{case}: {}", answer.len());
+            }
+            timeout(LONG, stopping).await.expect(&case).unwrap();
+            if !reads {
+                // Nobody is waited for for ever, nor let go before that time is up.
+                assert!(released.elapsed() >= Duration::from_secs(2), "{case}");
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_holds_all_connections_and_reads_nothing_keeps_no_gateway_from_ending() {
+    for connections in [1, 3] {
+        let upstream = Upstream::start().await;
+        upstream.behave(result(9 * MIB));
+        let more = format!(
+            "[limits]\nwrite_timeout_ms = 600000\nconnections = {connections}\n\
+             connections_per_peer = {connections}"
+        );
+        let gateway = Gateway::start(&upstream, PERMIT_ALL, &more).await;
+        let mut held = Vec::new();
+        for _ in 0..connections {
+            let mut stream = ask(gateway.address, "application/json").await;
+            assert!(begun(&mut stream).await.starts_with("HTTP/1.1 200"));
+            held.push(stream);
+        }
+        let stopped = timeout(LONG, gateway.stop()).await;
+        assert!(stopped.is_ok(), "{connections}");
     }
 }
 

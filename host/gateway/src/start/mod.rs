@@ -241,12 +241,14 @@ impl Prepared {
             ..
         } = self;
         let draining = gateway.running.draining();
+        let (all_ended, ended) = watch::channel(false);
         let agents = tokio::spawn(listener::serve(
             listener,
             router(Arc::clone(&gateway), allowed),
             Bounds::of(&config.limits),
             front.clone(),
             draining.clone(),
+            ended,
         ));
         let operators = tokio::spawn(operator::serve(
             operator,
@@ -265,6 +267,7 @@ impl Prepared {
         };
         tracing::info!(failed, "no more calls are admitted");
         let settled = gateway.running.end(config.limits.drain).await;
+        all_ended.send_replace(true);
         let _ = agents.await;
         chores.abort();
         fresh.abort();
