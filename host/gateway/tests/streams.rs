@@ -186,3 +186,66 @@ async fn a_session_that_is_subscribed_to_all_that_it_may_be_is_told_so_and_nothi
     }
     assert_eq!(upstream.asked("resources/subscribe").len(), 3);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_sessions_of_an_agent_are_subscribed_to_so_much_together_and_give_it_back() {
+    let (upstream, gateway) = start("2025-11-25", ALL, "").await;
+    upstream.answer("resources/subscribe", "{}");
+    upstream.answer("resources/unsubscribe", "{}");
+    let name = |number: usize| format!("{number:02}{}", "x".repeat(131_070));
+    let about = |method: &str, uri: &str| ask(method, &format!(r#""uri":"{uri}""#));
+    let subscribe = async |session: &Client, uri: &str| {
+        let said = session.post(about("resources/subscribe", uri)).await;
+        said.code()
+    };
+    let mut sessions = Vec::new();
+    for number in 0..16 {
+        let session = gateway.client().session().await;
+        assert_eq!(subscribe(&session, &name(number)).await, None, "{number}");
+        sessions.push(session);
+    }
+    let more = gateway.client().session().await;
+    let refused = Some("overloaded".to_owned());
+    assert_eq!(subscribe(&more, "a").await, refused);
+    assert_eq!(upstream.asked("resources/subscribe").len(), 16);
+    // What it has it may ask for again.
+    assert_eq!(subscribe(&sessions[1], &name(1)).await, None);
+    let given_up = about("resources/unsubscribe", &name(0));
+    assert_eq!(sessions[0].post(given_up).await.code(), None);
+    assert_eq!(subscribe(&more, &name(0)).await, None);
+    assert_eq!(subscribe(&sessions[0], "a").await, refused);
+    let ended = sessions[1].send(Method::DELETE, "/mcp/up", bytes::Bytes::new());
+    assert_eq!(ended.await.status, 204);
+    assert_eq!(subscribe(&sessions[0], "a").await, None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_no_other_session_is_subscribed_to_is_given_up_upstream() {
+    let (upstream, gateway) = start("2025-11-25", ALL, "").await;
+    upstream.answer("resources/subscribe", "{}");
+    upstream.answer("resources/unsubscribe", "{}");
+    let about = |method: &str, uri: &str| ask(method, &format!(r#""uri":"{uri}""#));
+    let (mine, other) = (
+        gateway.client().session().await,
+        gateway.client().session().await,
+    );
+    for (session, uri) in [
+        (&mine, "test://a"),
+        (&mine, "test://a/part"),
+        (&other, "test://a"),
+    ] {
+        session.post(about("resources/subscribe", uri)).await;
+    }
+    // The other hears of the part by what it is subscribed to itself.
+    for (session, uri, sent) in [
+        (&mine, "test://a/part", 1),
+        (&mine, "test://a", 1),
+        (&mine, "test://nothing", 2),
+        (&other, "test://a", 3),
+    ] {
+        let said = session.post(about("resources/unsubscribe", uri)).await;
+        assert_eq!(said.code(), None, "{uri}");
+        let asked = upstream.asked("resources/unsubscribe").len();
+        assert_eq!(asked, sent, "{uri}");
+    }
+}
