@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use http::Method;
 use serde_json::json;
-use support::relaying::{ALL, ask, start};
+use support::relaying::{ALL, META, ask, start, start_with};
 use support::upstream::Behaviour;
 use support::{Client, until};
 
@@ -114,6 +114,36 @@ async fn a_stream_needs_a_session_of_this_agent_and_the_revision_of_that_session
             .await;
         assert_eq!(answer.status, status, "{why}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_has_no_end_ends_when_draining_begins_and_what_has_one_is_waited_for() {
+    let more = "[limits]\ndrain_ms = 600000\n";
+    let (upstream, gateway) = start_with("2026-07-28", ALL, more).await;
+    upstream.answer("resources/read", "{}");
+    upstream.hang("subscriptions/listen");
+    upstream.hang("resources/read");
+    let client = gateway.client();
+    let listening = client.modern("subscriptions/listen", None);
+    let params = format!(r#""notifications":{{}},{META}"#);
+    let listen = ask("subscriptions/listen", &params);
+    let mut listening = listening.stream(Method::POST, &listen).await;
+    let reading = client.modern("resources/read", Some("a"));
+    let read = ask("resources/read", &format!(r#""uri":"a",{META}"#));
+    let reading = tokio::spawn(async move { reading.post(read).await });
+    for method in ["subscriptions/listen", "resources/read"] {
+        until(method, || upstream.asked(method).len() == 1).await;
+    }
+    let stopping = tokio::spawn(gateway.stop());
+    // It is told why, and that is all.
+    let last = listening.next().await;
+    assert!(last.is_none_or(|last| last.contains("error")));
+    assert_eq!(listening.next().await, None);
+    assert!(!stopping.is_finished(), "a request still runs");
+    upstream.hang_no_more();
+    assert_eq!(reading.await.unwrap().code(), None);
+    let stopped = tokio::time::timeout(Duration::from_secs(60), stopping).await;
+    stopped.expect("nothing runs any more").unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

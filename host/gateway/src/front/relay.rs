@@ -195,14 +195,18 @@ impl Relay {
     }
 
     /// Asks the upstream, and lets go of what stays open once its client's
-    /// credential does not hold any more.
+    /// credential does not hold any more, or the gateway drains: it would not end
+    /// by itself.
     async fn while_held(&self, gateway: &Gateway, outbox: &Outbox, standing: &Standing) -> Reply {
         let (tell, told) = watch::channel(false);
         let mut exchange = Box::pin(self.exchange(gateway, outbox, Cancel::of(told)));
         let lapsed = gateway.identities.lapsed(standing, &gateway.environment);
+        let mut draining = gateway.running.draining();
+        let endless = self.method.is_endless();
         tokio::select! {
             reply = &mut exchange => return reply,
-            () = lapsed, if self.method.is_endless() => {}
+            () = lapsed, if endless => {}
+            _ = draining.wait_for(|draining| *draining), if endless => {}
         }
         outbox.hush();
         tell.send_replace(true);
