@@ -117,6 +117,57 @@ async fn a_stream_needs_a_session_of_this_agent_and_the_revision_of_that_session
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_session_is_ended_by_its_agent_in_its_own_revision_and_by_nothing_that_contradicts_it() {
+    for revision in ["2025-03-26", "2025-06-18", "2025-11-25"] {
+        let (_upstream, gateway) = start("2025-11-25", "[]", "").await;
+        let plain = gateway.client();
+        let session = plain.session_of(revision).await;
+        let delete = async |client: &Client| {
+            let answer = client.send(Method::DELETE, "/mcp/up", bytes::Bytes::new());
+            let answer = answer.await;
+            let code = (!answer.body.is_empty()).then(|| answer.code()).flatten();
+            (answer.status.as_u16(), code)
+        };
+        let mismatch = (400, Some("header-mismatch".to_owned()));
+        for other in ["2025-03-26", "2025-06-18", "2025-11-25"] {
+            if other != revision {
+                let client = session
+                    .without("mcp-protocol-version")
+                    .with("mcp-protocol-version", other);
+                assert_eq!(delete(&client).await, mismatch, "{revision} as {other}");
+            }
+        }
+        for (name, value) in [
+            ("mcp-method", "tools/call"),
+            ("mcp-method", "initialize"),
+            ("mcp-name", "pay"),
+            ("mcp-param-amount", "1"),
+        ] {
+            let said = delete(&session.with(name, value)).await;
+            assert_eq!(said, mismatch, "{revision} with {name}");
+        }
+        let unstated = session.without("mcp-protocol-version");
+        if revision != "2025-03-26" {
+            assert_eq!(delete(&unstated).await, mismatch, "{revision} unstated");
+        }
+        let modern = unstated.with("mcp-protocol-version", "2026-07-28");
+        assert_eq!(delete(&modern).await.0, 405, "{revision}");
+        let unknown = (404, Some("unknown-session".to_owned()));
+        let other = plain
+            .with("mcp-session-id", "nobody")
+            .with("mcp-protocol-version", revision);
+        assert_eq!(delete(&other).await, unknown, "{revision}");
+        // It is there still, and ends once.
+        assert_eq!(session.post(ask("ping", "")).await.status, 200);
+        assert_eq!(delete(&session).await, (204, None), "{revision}");
+        assert_eq!(delete(&session).await, unknown, "{revision}");
+        let unstated = plain.session_of("2025-03-26").await;
+        let unstated = unstated.without("mcp-protocol-version");
+        assert_eq!(delete(&unstated).await, (204, None));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_has_no_end_ends_when_draining_begins_and_what_has_one_is_waited_for() {
     let more = "[limits]\ndrain_ms = 600000\n";
     let (upstream, gateway) = start_with("2026-07-28", ALL, more).await;
