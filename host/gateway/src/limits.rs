@@ -2,7 +2,9 @@
 //!
 //! A call counts from its reservation to its settlement, so that repeats are
 //! classified and not turned away: attempts at one execution share one place,
-//! since at most one of them is ever reserved.
+//! since at most one of them is ever reserved. Where an agent's clients leave too
+//! many answers untaken there is no place for it: what it has in flight would add
+//! to them, however early it was sent.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -10,6 +12,7 @@ use std::time::Duration;
 
 use countersign_evidence::{Agent, ExecutionId, ServerName};
 
+use crate::bodies::Bodies;
 use crate::config;
 use crate::counts::release;
 
@@ -17,6 +20,8 @@ use crate::counts::release;
 #[derive(Debug)]
 pub(crate) struct Limits {
     bounds: config::Limits,
+    /// What goes out and was not taken yet.
+    untaken: Arc<Bodies>,
     running: Mutex<Running>,
     rates: Mutex<HashMap<Agent, Bucket>>,
 }
@@ -52,11 +57,12 @@ struct Bucket {
 const MOST_BUCKETS: usize = 10_000;
 
 impl Limits {
-    /// Counters at rest.
+    /// Counters at rest; `untaken` is what goes out and was not taken yet.
     #[must_use]
-    pub(crate) fn new(bounds: config::Limits) -> Self {
+    pub(crate) fn new(bounds: config::Limits, untaken: Arc<Bodies>) -> Self {
         Self {
             bounds,
+            untaken,
             running: Mutex::default(),
             rates: Mutex::default(),
         }
@@ -102,7 +108,8 @@ impl Limits {
     }
 
     /// Takes a place among the calls in flight, or joins the one that another
-    /// attempt at the same execution has; none where all are taken.
+    /// attempt at the same execution has; none where all are taken, or where the
+    /// agent's clients leave too many answers untaken.
     #[must_use]
     pub(crate) fn place(
         self: &Arc<Self>,
@@ -121,6 +128,7 @@ impl Limits {
         if running.all >= self.bounds.calls
             || by_server >= self.bounds.calls_per_server
             || by_agent >= self.bounds.calls_per_agent
+            || self.untaken.account(agent).is_full()
         {
             return None;
         }
@@ -167,7 +175,11 @@ mod tests {
     use crate::sample::agent;
 
     fn limits() -> Arc<Limits> {
-        Arc::new(Limits::new(config::Limits {
+        with(&Bodies::new(1))
+    }
+
+    fn with(untaken: &Arc<Bodies>) -> Arc<Limits> {
+        let bounds = config::Limits {
             task_timeout: Duration::from_secs(1),
             calls: 3,
             calls_per_server: 2,
@@ -182,7 +194,8 @@ mod tests {
             body_timeout: Duration::ZERO,
             write_timeout: Duration::ZERO,
             drain: Duration::ZERO,
-        }))
+        };
+        Arc::new(Limits::new(bounds, Arc::clone(untaken)))
     }
 
     #[test]
@@ -202,6 +215,29 @@ mod tests {
         );
         drop(first);
         assert!(limits.place(&agent("c"), &x, None).is_some());
+    }
+
+    #[test]
+    fn who_leaves_too_much_untaken_has_no_place_for_more_until_it_is_less() {
+        const MIB: usize = 1 << 20;
+        let x: ServerName = "x".parse().unwrap();
+        let id = "1".parse().unwrap();
+        // An agent's share of it is a quarter.
+        for execution in [None, Some(&id)] {
+            let untaken = Bodies::new(48 * MIB);
+            let limits = with(&untaken);
+            let place = |name| limits.place(&agent(name), &x, execution);
+            let left = untaken.account(&agent("a")).add(12 * MIB - 1);
+            assert!(place("a").is_some(), "a byte is left");
+            let more = untaken.account(&agent("a")).add(1);
+            assert!(place("a").is_none() && place("b").is_some());
+            let others = untaken.account(&agent("b")).add(36 * MIB);
+            assert!(place("c").is_none(), "there is no more");
+            drop(more);
+            assert!(place("a").is_some() && place("b").is_none());
+            drop((left, others));
+            assert!(place("a").is_some() && place("b").is_some());
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod support;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use support::relaying::{ALL, ask, start_with};
 use support::stdio::Stdio;
 use support::upstream::Behaviour;
 use support::{Gateway, PERMIT_ALL, Upstream, client, until};
@@ -170,4 +171,58 @@ async fn a_cancel_is_told_to_the_process_of_its_call_or_to_none() {
         .filter(|line| line.contains("notifications/cancelled"));
     assert_eq!(cancels.count(), 0, "the second process knows no such call");
     assert!(!second.is_finished());
+}
+
+/// A request of each kind: a call, what is passed on, and what the gateway answers.
+const KINDS: [(&str, &str); 5] = [
+    ("tools/call", r#""name":"pay","arguments":{}"#),
+    ("resources/read", r#""uri":"a""#),
+    ("tools/list", ""),
+    ("ping", ""),
+    ("countersign.dev/answer", r#""execution_id":"e""#),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_is_asked_its_id_is_in_flight_its_session_in_use_and_a_cancel_reaches_it() {
+    // Those that wait for the server.
+    for ((method, params), code) in KINDS.into_iter().zip([
+        "outcome-unknown",
+        "request-unanswered",
+        "upstream-unavailable",
+    ]) {
+        let more = "[limits]\nsessions = 1\n";
+        let (upstream, gateway) = start_with("2025-11-25", ALL, more).await;
+        upstream.answer("resources/read", "{}");
+        let session = gateway.client().session().await;
+        upstream.hang(method);
+        let open = tokio::spawn({
+            let session = session.clone();
+            async move { session.post(ask(method, params)).await }
+        });
+        let arrived = || upstream.asked(method).len() == 1;
+        until("the request arrived", arrived).await;
+        for (other, params) in KINDS {
+            let said = session.post(ask(other, params)).await.code();
+            let why = format!("{other} beside {method}");
+            assert_eq!(said.as_deref(), Some("duplicate-id"), "{why}");
+        }
+        assert_eq!(upstream.asked(method).len(), 1, "{method}");
+        let initialize = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#;
+        let said = gateway.client().post(initialize).await.code();
+        assert_eq!(said.as_deref(), Some("overloaded"), "{method}");
+
+        let cancel =
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"q"}}"#;
+        assert_eq!(session.post(cancel).await.status, 202, "{method}");
+        let answer = tokio::time::timeout(Duration::from_secs(25), open).await;
+        let answer = answer.expect(method).unwrap();
+        assert_eq!(answer.code().as_deref(), Some(code), "{method}");
+        // It may be used again at once, and the session may make room.
+        upstream.hang_no_more();
+        for (other, params) in KINDS {
+            let said = session.post(ask(other, params)).await.code();
+            assert_ne!(said.as_deref(), Some("duplicate-id"), "{other}");
+        }
+        assert_eq!(gateway.client().post(initialize).await.code(), None);
+    }
 }

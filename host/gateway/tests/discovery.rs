@@ -22,7 +22,11 @@ use tokio::time::timeout;
 
 /// More than anything here takes on a slow machine.
 const LONG: Duration = Duration::from_secs(90);
-const LIST: &str = r#"{"jsonrpc":"2.0","id":"l","method":"tools/list"}"#;
+
+/// Asks for a list under an id, with something beside it.
+fn list(id: usize, padding: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list","params":{{"x":"{padding}"}}}}"#)
+}
 
 fn table(name: &str, upstream: &Upstream, more: &str) -> String {
     let url = upstream.url();
@@ -102,11 +106,11 @@ async fn who_waits_for_a_list_waits_once_with_all_others() {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
         let mut waiting = JoinSet::new();
-        for _ in 0..12 {
+        for id in 0..12 {
             let session = session.clone();
             waiting.spawn(async move {
                 match method {
-                    "tools/list" => session.post(LIST).await.code(),
+                    "tools/list" => session.post(list(id, "")).await.code(),
                     _ => {
                         session.session().await;
                         None
@@ -157,12 +161,9 @@ async fn what_clients_leave_behind_keeps_its_place_and_its_memory_is_counted() {
         let session = gateway.client().session().await;
         upstream.hang("tools/list");
         let padding = "a".repeat(size);
-        let list = format!(
-            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{"x":"{padding}"}}}}"#
-        );
         let mut left = 0;
         while left < 12
-            && !leave(&gateway, &session, &list)
+            && !leave(&gateway, &session, &list(left, &padding))
                 .await
                 .contains("overloaded")
         {
@@ -173,7 +174,8 @@ async fn what_clients_leave_behind_keeps_its_place_and_its_memory_is_counted() {
         // All of it comes back once the server answers.
         upstream.hang_no_more();
         for attempt in 0.. {
-            let answer = leave(&gateway, &session, &list).await;
+            let again = list(100 + attempt, &padding);
+            let answer = leave(&gateway, &session, &again).await;
             if answer.contains("\"pay\"") {
                 break;
             }

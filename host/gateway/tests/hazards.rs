@@ -262,3 +262,35 @@ async fn only_a_cancel_cancels_whatever_else_names_a_request() {
     assert_eq!(calling.await.unwrap(), None);
     assert!(upstream.told("notifications/cancelled").is_empty());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_asked_of_a_session_that_has_ended_is_refused_and_its_call_settles() {
+    for (method, capability) in [
+        ("sampling/createMessage", "sampling"),
+        ("elicitation/create", "elicitation"),
+        ("roots/list", "roots"),
+    ] {
+        let permit = format!("client_requests = [\"{method}\"]");
+        let (upstream, gateway) = support::relaying::start("2025-11-25", "[]", &permit).await;
+        let request = format!(r#"{{"jsonrpc":"2.0","id":"up-1","method":"{method}"}}"#);
+        upstream.behave(Behaviour::Ask(request));
+        upstream.hang("tools/call");
+        let client = gateway.client();
+        let capabilities = format!(r#"{{"{capability}":{{}}}}"#);
+        let session = client.session_with("2025-11-25", &capabilities).await;
+        let message = client::call(1, "pay", "{}", Some("e1"));
+        let mut events = session.stream(Method::POST, &message).await;
+        let arrived = || upstream.asked("tools/call").len() == 1;
+        until("the call arrived", arrived).await;
+        let ended = session.send(Method::DELETE, "/mcp/up", bytes::Bytes::new());
+        assert_eq!(ended.await.status, 204, "{method}");
+        upstream.hang_no_more();
+        let answer = events.json().await;
+        assert!(answer["result"].is_object(), "{method}: {answer}");
+        let replies = upstream.replies();
+        assert!(replies[0].contains("-32601"), "{method}: {replies:?}");
+        let other = client.session().await;
+        let again = other.call("pay", "{}", Some("e1")).await.data();
+        assert_eq!(again["outcome"], "succeeded", "{method}: {again}");
+    }
+}

@@ -274,15 +274,17 @@ async fn over_the_rate_attempts_are_counted_and_written_as_one() {
         );
         assert_eq!(answer.headers["retry-after"], "1");
     }
-    let stream = session.send(http::Method::GET, "/mcp/up", bytes::Bytes::new());
-    assert_eq!(stream.await.status, 429, "whatever it asks for");
+    for method in [http::Method::GET, http::Method::DELETE] {
+        let other = session.send(method, "/mcp/up", bytes::Bytes::new());
+        assert_eq!(other.await.status, 429, "whatever it asks for");
+    }
     let (_, folder) = gateway.stop().await;
     let entries = entries(folder.path());
     let counted = entries
         .iter()
         .find(|entry| entry["kind"] == "suppressed")
         .unwrap();
-    assert_eq!(counted["suppressed"]["count"], 4, "{counted}");
+    assert_eq!(counted["suppressed"]["count"], 5, "{counted}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -13,12 +13,13 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use http::Method;
+use serde_json::json;
 use support::client::{call, modern_call};
 use support::upstream::Behaviour;
 use support::{Gateway, PERMIT_ALL, Upstream, relaying, until};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 const MIB: usize = 1 << 20;
 /// More than anything here takes on a slow machine.
@@ -34,18 +35,39 @@ fn result(bytes: usize) -> Behaviour {
 
 /// Calls, from a socket that holds little, and reads nothing.
 async fn ask(address: SocketAddr, accept: &str) -> TcpStream {
+    let body = modern_call(1, "pay", "{}", None);
+    send(address, &request("tools/call", "pay", accept, &body)).await
+}
+
+/// A request of 2026-07-28; an empty name is none.
+fn request(method: &str, name: &str, accept: &str, body: &str) -> String {
+    let name = match name {
+        "" => String::new(),
+        name => format!("Mcp-Name: {name}\r\n"),
+    };
+    format!(
+        "POST /mcp/up HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+         Accept: {accept}\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\n\
+         {name}Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// Sends bytes from a socket that holds little.
+async fn send(address: SocketAddr, bytes: &str) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(4_096).unwrap();
     let mut stream = socket.connect(address).await.unwrap();
-    let body = modern_call(1, "pay", "{}", None);
-    let request = format!(
-        "POST /mcp/up HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
-         Accept: {accept}\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\n\
-         Mcp-Name: pay\r\nContent-Length: {}\r\n\r\n{body}",
-        body.len()
-    );
-    stream.write_all(request.as_bytes()).await.unwrap();
+    stream.write_all(bytes.as_bytes()).await.unwrap();
     stream
+}
+
+/// The beginning of an answer, by which it is known to be there.
+async fn begun(stream: &mut TcpStream) -> String {
+    let mut begun = [0; 512];
+    let read = timeout(LONG, stream.read(&mut begun)).await;
+    let read = read.unwrap().unwrap();
+    String::from_utf8_lossy(&begun[..read]).into_owned()
 }
 
 /// Whether a connection is served at all.
@@ -107,13 +129,7 @@ async fn who_leaves_answers_where_they_are_gets_no_more_until_they_are_gone() {
         let mut held = Vec::new();
         let refused = loop {
             let mut stream = ask(gateway.address, accept).await;
-            // That it is there is known by its beginning.
-            let mut begun = [0; 512];
-            let read = timeout(LONG, stream.read(&mut begun))
-                .await
-                .unwrap()
-                .unwrap();
-            let begun = String::from_utf8_lossy(&begun[..read]).into_owned();
+            let begun = begun(&mut stream).await;
             held.push(stream);
             if !begun.starts_with("HTTP/1.1 200") {
                 break begun;
@@ -133,6 +149,108 @@ async fn who_leaves_answers_where_they_are_gets_no_more_until_they_are_gone() {
             }
         };
         timeout(LONG, again).await.expect(accept);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_leaves_answers_where_they_are_gets_no_more_for_what_had_begun_to_arrive_before() {
+    let text = "a".repeat(6 * MIB);
+    for (method, name, params) in [
+        ("tools/call", "pay", r#""name":"pay","arguments":{}"#),
+        ("tools/list", "", ""),
+        ("resources/read", "a", r#""uri":"a""#),
+    ] {
+        for accept in ["application/json", "text/event-stream"] {
+            let case = format!("{method} {accept}");
+            let more = "[limits]\nbodies_bytes = 41943040";
+            let (upstream, gateway) =
+                relaying::start_with("2025-11-25", r#"["resources/*"]"#, more).await;
+            upstream.behave(result(6 * MIB));
+            let read = format!(r#"{{"contents":[{{"uri":"a","text":"{text}"}}]}}"#);
+            upstream.answer("resources/read", &read);
+            if method == "tools/list" {
+                let schema = json!({"type": "object"});
+                let tool = json!({"name": "pay", "description": text, "inputSchema": schema});
+                upstream.offer(json!([tool]));
+            }
+            let comma = if params.is_empty() { "" } else { "," };
+            let body = relaying::ask(method, &format!("{params}{comma}{}", relaying::META));
+            let whole = request(method, name, accept, &body);
+            let (most, last) = whole.split_at(whole.len() - 1);
+            let mut begun_to_arrive = Vec::new();
+            for _ in 0..8 {
+                begun_to_arrive.push(send(gateway.address, most).await);
+            }
+            // The gateway waits for their last bytes.
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            let mut answered = 0;
+            let mut refused = None;
+            for stream in &mut begun_to_arrive {
+                stream.write_all(last.as_bytes()).await.unwrap();
+                let begun = begun(stream).await;
+                if !begun.starts_with("HTTP/1.1 200") {
+                    refused = Some(begun);
+                    break;
+                }
+                answered += 1;
+            }
+            assert!((1..=3).contains(&answered), "{case}: {answered}");
+            let refused = refused.unwrap();
+            assert!(refused.starts_with("HTTP/1.1 503"), "{case}: {refused}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_has_the_time_to_reach_its_client_from_when_all_calls_have_ended() {
+    for accept in ["application/json", "text/event-stream"] {
+        for reads in [true, false] {
+            let case = format!("{accept}, reads: {reads}");
+            let upstream = Upstream::start().await;
+            upstream.behave(result(9 * MIB));
+            upstream.hang("tools/call");
+            let gateway = Gateway::start(&upstream, PERMIT_ALL, "").await;
+            let mut stream = ask(gateway.address, accept).await;
+            let arrived = || upstream.asked("tools/call").len() == 1;
+            until("the call arrived", arrived).await;
+            let stopping = tokio::spawn(gateway.stop());
+            // Longer than an answer may take to reach its client.
+            tokio::time::sleep(Duration::from_millis(2_500)).await;
+            assert!(!stopping.is_finished(), "{case}");
+            let released = Instant::now();
+            upstream.hang_no_more();
+            let mut answer = begun(&mut stream).await.into_bytes();
+            if reads {
+                stream.read_to_end(&mut answer).await.unwrap();
+                assert!(answer.len() > 9 * MIB, "{case}: {}", answer.len());
+            }
+            timeout(LONG, stopping).await.expect(&case).unwrap();
+            if !reads {
+                // Nobody is waited for for ever, nor let go before that time is up.
+                assert!(released.elapsed() >= Duration::from_secs(2), "{case}");
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_holds_all_connections_and_reads_nothing_keeps_no_gateway_from_ending() {
+    for connections in [1, 3] {
+        let upstream = Upstream::start().await;
+        upstream.behave(result(9 * MIB));
+        let more = format!(
+            "[limits]\nwrite_timeout_ms = 600000\nconnections = {connections}\n\
+             connections_per_peer = {connections}"
+        );
+        let gateway = Gateway::start(&upstream, PERMIT_ALL, &more).await;
+        let mut held = Vec::new();
+        for _ in 0..connections {
+            let mut stream = ask(gateway.address, "application/json").await;
+            assert!(begun(&mut stream).await.starts_with("HTTP/1.1 200"));
+            held.push(stream);
+        }
+        let stopped = timeout(LONG, gateway.stop()).await;
+        assert!(stopped.is_ok(), "{connections}");
     }
 }
 

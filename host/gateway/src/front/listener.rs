@@ -92,36 +92,42 @@ impl Drop for Place {
 }
 
 /// Serves until `draining` says otherwise; then each connection ends after the
-/// request that it is at.
+/// request that it is at. Returns once all have ended or, at the latest, [`FLUSH`]
+/// after `ended` says that all calls have.
 pub(crate) async fn serve(
     listener: TcpListener,
     router: Router,
     bounds: Bounds,
     front: Option<Arc<tls::Front>>,
     draining: watch::Receiver<bool>,
+    mut ended: watch::Receiver<bool>,
 ) {
     let places = Arc::new(Semaphore::new(bounds.connections));
     let peers = Arc::new(Peers::default());
     let mut stop = draining.clone();
     let mut refused = 0_u64;
     loop {
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else {
-            return;
+        // There may be no place until long after it is to stop.
+        let next = async {
+            let place = Arc::clone(&places).acquire_owned().await;
+            (place, listener.accept().await)
         };
-        let (stream, address) = tokio::select! {
+        let (place, accepted) = tokio::select! {
             () = begun(&mut stop) => break,
-            accepted = listener.accept() => match accepted {
-                Ok((stream, address)) => (stream, address.ip()),
-                Err(error) => {
-                    refused = refused.saturating_add(1);
-                    // It may go on for long, twenty times a second.
-                    if refused.is_power_of_two() {
-                        tracing::warn!(refused, "a connection could not be accepted: {error}");
-                    }
-                    tokio::time::sleep(PAUSE).await;
-                    continue;
+            next = next => next,
+        };
+        let Ok(place) = place else { return };
+        let (stream, address) = match accepted {
+            Ok((stream, address)) => (stream, address.ip()),
+            Err(error) => {
+                refused = refused.saturating_add(1);
+                // It may go on for long, twenty times a second.
+                if refused.is_power_of_two() {
+                    tracing::warn!(refused, "a connection could not be accepted: {error}");
                 }
-            },
+                tokio::time::sleep(PAUSE).await;
+                continue;
+            }
         };
         let Some(place) = peers.enter(address, bounds.per_peer, place) else {
             // Closed without a word: nothing was read that could be answered.
@@ -141,8 +147,15 @@ pub(crate) async fn serve(
     }
     drop(listener);
     let all = u32::try_from(bounds.connections).unwrap_or(u32::MAX);
-    // Whoever keeps a connection open past this is not waited for.
-    let _ = tokio::time::timeout(FLUSH, places.acquire_many(all)).await;
+    let late = async {
+        begun(&mut ended).await;
+        tokio::time::sleep(FLUSH).await;
+    };
+    tokio::select! {
+        // Whoever keeps a connection open past this is not waited for.
+        () = late => {}
+        _ = places.acquire_many(all) => {}
+    }
 }
 
 /// Shakes hands, in the time that a request's head may take.
@@ -215,8 +228,8 @@ async fn ends(draining: &mut watch::Receiver<bool>, accepted: Option<tls::Accept
     }
 }
 
-/// Resolves once draining has begun.
-async fn begun(draining: &mut watch::Receiver<bool>) {
+/// Resolves once it is told that something has begun.
+async fn begun(told: &mut watch::Receiver<bool>) {
     // A sender that is gone means the same.
-    let _ = draining.wait_for(|draining| *draining).await;
+    let _ = told.wait_for(|told| *told).await;
 }

@@ -14,10 +14,10 @@ use super::{fetch, malformed, respond, tasks};
 use crate::catalog::Need;
 use crate::delivery::{Cancel, Reply};
 use crate::limits::Place;
-use crate::pipeline::{Arrival, overloaded, unavailable, unread, unread_because};
-use crate::session::Session;
+use crate::pipeline::{Arrival, overloaded, unavailable, unread_because};
+use crate::session::{Claim, Session};
 use crate::state::Gateway;
-use crate::upstream::IDENTITY;
+use crate::upstream::{IDENTITY, Reason};
 
 /// What a client may say of itself in `initialize`, in bytes of its canonical form.
 const MOST_CONTEXT: usize = 16_384;
@@ -33,24 +33,43 @@ pub(super) async fn answer(
     request: Request,
     message: Bytes,
 ) -> Response {
-    let Some(alive) = gateway.running.enter() else {
-        let refused = unread(&gateway, &arrival, ErrorCode::ShuttingDown).await;
-        return respond::reply(refused.reply(Some(&request.id)));
+    let claim = match claim(&arrival, &request) {
+        Ok(claim) => claim,
+        Err(problem) => return refused(&gateway, &arrival, *problem, &request).await,
     };
+    let Some(alive) = gateway.running.enter() else {
+        let problem = Problem::new(ErrorCode::ShuttingDown);
+        return refused(&gateway, &arrival, problem, &request).await;
+    };
+    let cancel = claim.as_ref().map(Claim::cancel).unwrap_or_default();
     let answering = tokio::spawn(async move {
         let response = match places(&gateway, &arrival, &request) {
             Ok(place) => {
-                let response = answered(&gateway, arrival, revision, &request).await;
+                let response = answered(&gateway, arrival, revision, &request, &cancel).await;
                 drop(place);
                 response
             }
             Err(problem) => refused(&gateway, &arrival, *problem, &request).await,
         };
-        drop((message, alive));
+        // Its client may use the id again as soon as it has the answer.
+        drop((message, claim, alive));
         response
     });
     let ended = answering.await;
     ended.unwrap_or_else(|_| respond::problem(&Problem::new(ErrorCode::Internal)))
+}
+
+/// The id of a request that is part of a session; those about tasks claim theirs
+/// themselves.
+fn claim(arrival: &Arrival, request: &Request) -> Result<Option<Claim>, Box<Problem>> {
+    match &arrival.session {
+        Some(session) if !request.method.starts_with("tasks/") => {
+            let claim = session.claim(&request.id);
+            let taken = || Box::new(Problem::new(ErrorCode::DuplicateId));
+            claim.map(Some).ok_or_else(taken)
+        }
+        _ => Ok(None),
+    }
 }
 
 /// The place that a request takes which has a server or the ledger asked. Those
@@ -90,6 +109,7 @@ async fn answered(
     arrival: Arrival,
     revision: Revision,
     request: &Request,
+    cancel: &Cancel,
 ) -> Response {
     let sessions = revision.has_sessions();
     let result = match request.method.as_str() {
@@ -103,7 +123,7 @@ async fn answered(
         "tasks/get" | "tasks/result" | "tasks/cancel" | "tasks/list" if revision.has_tasks() => {
             return tasks::answer(gateway, arrival, request).await;
         }
-        "tools/list" => match list(gateway, &arrival, revision, request).await {
+        "tools/list" => match list(gateway, &arrival, revision, request, cancel).await {
             Ok(result) => result,
             Err(problem) => return refused(gateway, &arrival, *problem, request).await,
         },
@@ -168,6 +188,7 @@ async fn list(
     arrival: &Arrival,
     revision: Revision,
     request: &Request,
+    cancel: &Cancel,
 ) -> Result<Vec<u8>, Box<Problem>> {
     let params = request.params.as_deref().unwrap_or(b"{}");
     let asks_for_a_page = Document::read(params, Limits::STANDARD)
@@ -176,12 +197,7 @@ async fn list(
         return Err(malformed("/params/cursor", "no such cursor was given").into());
     }
     let listing = gateway
-        .tools(
-            &arrival.server,
-            &arrival.agent,
-            Need::List,
-            &Cancel::default(),
-        )
+        .tools(&arrival.server, &arrival.agent, Need::List, cancel)
         .await;
     // What is approved is shown, whether or not the server can be asked.
     let shown = gateway
@@ -192,6 +208,10 @@ async fn list(
     let shown = match (shown, listing) {
         (Some(approved), _) => approved,
         (None, Ok(listing)) => listing.tools().to_vec(),
+        (None, Err(unready)) if unready.reason == Reason::Cancelled => {
+            let problem = unavailable(unready);
+            return Err(problem.because("the caller cancelled it").into());
+        }
         (None, Err(unready)) => return Err(unavailable(unready).into()),
     };
     let tools = shown.iter().map(|tool| tool.description.as_slice());

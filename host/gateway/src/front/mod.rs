@@ -98,23 +98,32 @@ async fn delete(gateway: &Gateway, server: Option<&str>, request: Request) -> Re
         Ok(principal) => principal.agent,
         Err(refused) => return *refused,
     };
+    if let Some(refused) = caller::draining(gateway, &agent) {
+        return refused;
+    }
+    let problem = |code| respond::problem(&Problem::new(code));
     let Ok(headers) = Headers::read(&head.headers) else {
-        return respond::problem(&Problem::new(ErrorCode::HeaderMismatch));
+        return problem(ErrorCode::HeaderMismatch);
     };
-    if headers
-        .version
-        .is_some_and(|revision| !revision.has_sessions())
-    {
+    let stated = headers.version.unwrap_or(UNSTATED);
+    if !stated.has_sessions() {
         return not_allowed(WITHOUT_SESSIONS);
     }
-    let ended = gateway.server(server).is_some_and(|server| {
-        let secret = headers.session.as_deref();
-        secret.is_some_and(|secret| gateway.sessions.end(secret, &agent, &server.name))
-    });
-    if ended {
+    let named = headers.session.as_deref().zip(gateway.server(server));
+    let Some((secret, server)) = named else {
+        return problem(ErrorCode::UnknownSession);
+    };
+    let Some(session) = gateway.sessions.find(secret, &agent, &server.name) else {
+        return problem(ErrorCode::UnknownSession);
+    };
+    if headers.has_routing() || session.revision != stated {
+        return problem(ErrorCode::HeaderMismatch);
+    }
+    if gateway.sessions.end(secret, &agent, &server.name) {
         StatusCode::NO_CONTENT.into_response()
     } else {
-        respond::problem(&Problem::new(ErrorCode::UnknownSession))
+        // Another request was faster.
+        problem(ErrorCode::UnknownSession)
     }
 }
 
@@ -129,5 +138,5 @@ fn not_allowed(allow: &'static str) -> Response {
     response
 }
 
-/// The revision under which a problem is answered whose request named none.
+/// The revision of a request that names none.
 const UNSTATED: Revision = Revision::R2025_03_26;

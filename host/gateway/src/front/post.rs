@@ -55,12 +55,8 @@ pub(super) async fn post(
     if let Some(code) = early {
         return respond::reply(unread(&gateway, &arrival, code).await.reply(None));
     }
-    if gateway.untaken.account(&arrival.agent).is_full() {
-        // Its clients leave too many answers where they are.
-        let refused = unread_because(&gateway, &arrival, overloaded()).await;
-        let mut reply = refused.reply(None);
-        reply.status = StatusCode::SERVICE_UNAVAILABLE;
-        return respond::reply(reply);
+    if let Some(refused) = leaves_too_much(&gateway, &arrival).await {
+        return refused;
     }
     let room = gateway.bodies.room(&arrival.agent);
     let message = match body::read(body, room, gateway.body_timeout).await {
@@ -78,6 +74,10 @@ pub(super) async fn post(
             return respond::reply(reply);
         }
     };
+    // While it was on its way, others that had begun to arrive were answered.
+    if let Some(refused) = leaves_too_much(&gateway, &arrival).await {
+        return refused;
+    }
     let begun = gateway.environment.monotonic();
     let admitted = admit(&gateway.profiles.rooms, &arrival.profile, &message).await;
     took(&gateway, Stage::Admit, begun);
@@ -114,6 +114,18 @@ pub(super) async fn post(
     received
         .dispatch(Headers::read(&head.headers), admitted)
         .await
+}
+
+/// Refuses what comes of an agent whose clients leave too many answers where they
+/// are.
+async fn leaves_too_much(gateway: &Gateway, arrival: &Arrival) -> Option<Response> {
+    if !gateway.untaken.account(&arrival.agent).is_full() {
+        return None;
+    }
+    let refused = unread_because(gateway, arrival, overloaded()).await;
+    let mut reply = refused.reply(None);
+    reply.status = StatusCode::SERVICE_UNAVAILABLE;
+    Some(respond::reply(reply))
 }
 
 /// Names the attempt and finds its server.

@@ -25,7 +25,7 @@ use super::respond;
 use crate::delivery::{self, Cancel, Outbox, Reply};
 use crate::identity::Standing;
 use crate::pipeline::{Arrival, overloaded, unavailable, unread_because};
-use crate::session::Claim;
+use crate::session::{Claim, Sessions};
 use crate::state::Gateway;
 use crate::upstream::{self, Exchange, IDENTITY};
 
@@ -77,7 +77,7 @@ pub(super) async fn relay(
         streams: accepts.events,
         claim: None,
     };
-    let refused = match relay.admit() {
+    let refused = match relay.admit(&gateway) {
         Ok(()) => match gateway.running.enter() {
             None => Problem::new(ErrorCode::ShuttingDown),
             Some(alive) => {
@@ -104,7 +104,7 @@ pub(super) async fn relay(
 
 impl Relay {
     /// Whether it passes, as far as that is known without asking upstream.
-    fn admit(&mut self) -> Result<(), Box<Problem>> {
+    fn admit(&mut self, gateway: &Gateway) -> Result<(), Box<Problem>> {
         let Self {
             arrival,
             method,
@@ -127,7 +127,7 @@ impl Relay {
         let document = Document::read(&message, Limits::STANDARD).ok();
         if let Some(params) = document.as_ref().and_then(|read| read.root().get("params")) {
             self.has_meta_of_its_form(params)?;
-            self.may_subscribe(params)?;
+            self.may_subscribe(&gateway.sessions, params)?;
             self.continues(params)?;
         }
         if let Some(session) = &self.arrival.session {
@@ -164,10 +164,12 @@ impl Relay {
     }
 
     /// A session that is subscribed to as much as it may be would not be told of more.
-    fn may_subscribe(&self, params: Item<'_>) -> Result<(), Box<Problem>> {
+    fn may_subscribe(&self, sessions: &Sessions, params: Item<'_>) -> Result<(), Box<Problem>> {
         let uri = params.get("uri").and_then(Item::text);
         match (&self.arrival.session, self.method.name, uri) {
-            (Some(session), "resources/subscribe", Some(uri)) if !session.may_subscribe(&uri) => {
+            (Some(session), "resources/subscribe", Some(uri))
+                if !sessions.may_subscribe(session, &uri) =>
+            {
                 Err(overloaded().into())
             }
             _ => Ok(()),
@@ -193,14 +195,18 @@ impl Relay {
     }
 
     /// Asks the upstream, and lets go of what stays open once its client's
-    /// credential does not hold any more.
+    /// credential does not hold any more, or the gateway drains: it would not end
+    /// by itself.
     async fn while_held(&self, gateway: &Gateway, outbox: &Outbox, standing: &Standing) -> Reply {
         let (tell, told) = watch::channel(false);
         let mut exchange = Box::pin(self.exchange(gateway, outbox, Cancel::of(told)));
         let lapsed = gateway.identities.lapsed(standing, &gateway.environment);
+        let mut draining = gateway.running.draining();
+        let endless = self.method.is_endless();
         tokio::select! {
             reply = &mut exchange => return reply,
-            () = lapsed, if self.method.is_endless() => {}
+            () = lapsed, if endless => {}
+            _ = draining.wait_for(|draining| *draining), if endless => {}
         }
         outbox.hush();
         tell.send_replace(true);
@@ -278,7 +284,7 @@ impl Relay {
         };
         let read = |answer: upstream::Answer<'_>| self.read(answer, ours.load(Ordering::SeqCst));
         match upstream.exchange(&arrival.agent, request, read).await {
-            Exchange::Answered(said) => self.answered(&said, named.as_deref()),
+            Exchange::Answered(said) => self.answered(&gateway.sessions, &said, named.as_deref()),
             Exchange::NotSent(reason) => {
                 tracing::debug!(method = method.name, reason = reason.as_str(), "not sent");
                 self.unanswered(gateway, unavailable(reason.into())).await
@@ -301,14 +307,11 @@ impl Relay {
         let params = self.request.params.as_deref()?;
         let document = Document::read(params, Limits::STANDARD).ok()?;
         let uri = document.root().get("uri")?.text()?;
-        session.subscribe(&uri, false);
-        gateway
-            .sessions
-            .others_want(session, &uri)
-            .then(|| Reply::ok(envelope::result(&self.request.id, b"{}")))
+        let others = gateway.sessions.unsubscribe(session, &uri);
+        others.then(|| Reply::ok(envelope::result(&self.request.id, b"{}")))
     }
 
-    fn answered(&self, said: &Said, named: Option<&str>) -> Reply {
+    fn answered(&self, sessions: &Sessions, said: &Said, named: Option<&str>) -> Reply {
         let Arrival {
             agent,
             server,
@@ -328,7 +331,7 @@ impl Relay {
         }
         match (session, self.method.name, named) {
             (Some(session), "resources/subscribe", Some(uri)) => {
-                session.subscribe(uri, true);
+                sessions.subscribe(session, uri);
             }
             (Some(session), "logging/setLevel", _) => session.log_from(self.level()),
             _ => {}

@@ -3,15 +3,17 @@
 //! A session belongs to the agent that opened it: to anybody else it does not
 //! exist. What the client holds is a secret; evidence has another name for it.
 //! `table` has all that are open, `claim` the ids of a session's requests in
-//! flight, `pending` what its server asks of its client.
+//! flight, `pending` what its server asks of its client, `wanted` the resources
+//! that sessions are subscribed to.
 
 mod claim;
 mod pending;
 mod table;
+mod wanted;
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::atomic::AtomicU64;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use countersign_canon::Id;
 use countersign_evidence::{Agent, ServerName, SessionId};
@@ -21,10 +23,6 @@ use tokio::sync::{oneshot, watch};
 pub(crate) use claim::Claim;
 pub(crate) use pending::{Answer, Pending};
 pub(crate) use table::Sessions;
-
-/// Resources that one session may be subscribed to, and the bytes of their names.
-const MOST_SUBSCRIBED: usize = 1_024;
-const MOST_SUBSCRIBED_BYTES: usize = 131_072;
 
 /// The longest log level that is kept, in bytes of JSON.
 const MOST_LEVEL_BYTES: usize = 64;
@@ -55,7 +53,7 @@ pub(crate) struct Session {
     asked: Mutex<HashMap<u64, oneshot::Sender<Answer>>>,
     last_asked: AtomicU64,
     /// Resources whose changes the client wants to hear of.
-    subscribed: Mutex<BTreeSet<String>>,
+    subscribed: Mutex<BTreeSet<Arc<str>>>,
     /// Where lists go on, the oldest first: the name that its client was given, and
     /// the server's own cursor, which may say what is not for this client.
     cursors: Mutex<VecDeque<(String, String)>>,
@@ -116,13 +114,20 @@ impl Session {
         self.level.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends what belongs to it.
-    fn end(&self) {
+    /// Ends what belongs to it; answers with what it was subscribed to, which is
+    /// counted still.
+    fn end(&self) -> BTreeSet<Arc<str>> {
         self.stream.send_replace(0);
         self.asked
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clear();
+        std::mem::take(&mut *self.subscribed())
+    }
+
+    /// Whether it has ended; requests that it had in flight may run on.
+    fn has_ended(&self) -> bool {
+        *self.stream.borrow() == 0
     }
 
     /// Takes over the session's own stream: the number of this one, and what
@@ -139,26 +144,7 @@ impl Session {
         (mine, self.stream.subscribe())
     }
 
-    /// Subscribes to a resource, or ends that; false where there are too many.
-    pub(crate) fn subscribe(&self, uri: &str, wanted: bool) -> bool {
-        let mut subscribed = self.subscribed();
-        if !wanted {
-            subscribed.remove(uri);
-            return true;
-        }
-        let room = has_room(&subscribed, uri);
-        if room {
-            subscribed.insert(uri.to_owned());
-        }
-        room
-    }
-
-    /// Whether it may be subscribed to a resource.
-    pub(crate) fn may_subscribe(&self, uri: &str) -> bool {
-        has_room(&self.subscribed(), uri)
-    }
-
-    fn subscribed(&self) -> MutexGuard<'_, BTreeSet<String>> {
+    fn subscribed(&self) -> MutexGuard<'_, BTreeSet<Arc<str>>> {
         let subscribed = self.subscribed.lock();
         subscribed.unwrap_or_else(PoisonError::into_inner)
     }
@@ -169,7 +155,7 @@ impl Session {
     pub(crate) fn wants(&self, uri: &str) -> bool {
         self.subscribed()
             .iter()
-            .any(|wanted| uri.starts_with(wanted.as_str()))
+            .any(|wanted| uri.starts_with(&**wanted))
     }
 
     /// Keeps a server's cursor under a name; the oldest one is forgotten for it.
@@ -199,13 +185,6 @@ impl Session {
             .unwrap_or_else(PoisonError::into_inner)
             .is_empty()
     }
-}
-
-fn has_room(subscribed: &BTreeSet<String>, uri: &str) -> bool {
-    let bytes: usize = subscribed.iter().map(String::len).sum();
-    subscribed.contains(uri)
-        || (subscribed.len() < MOST_SUBSCRIBED
-            && bytes.saturating_add(uri.len()) <= MOST_SUBSCRIBED_BYTES)
 }
 
 #[cfg(test)]
@@ -242,23 +221,5 @@ mod tests {
             assert_eq!(cursor, Some(format!("c{number}")));
         }
         assert_eq!(session.cursor("c1"), None, "the server's own is no name");
-    }
-
-    #[test]
-    fn a_session_subscribes_to_so_many_resources_and_to_parts_of_them() {
-        let (session, long) = (session(0, "a"), session(8, "a"));
-        let uri = |number| format!("test://{number}/");
-        assert!((0..MOST_SUBSCRIBED).all(|number| session.subscribe(&uri(number), true)));
-        assert!(!session.subscribe("test://more/", true));
-        assert!(session.subscribe(&uri(7), true), "one that it has");
-        let name = |letter: &str| letter.repeat(MOST_SUBSCRIBED_BYTES / 2);
-        assert!(long.subscribe(&name("a"), true) && long.subscribe(&name("b"), true));
-        assert!(
-            !long.subscribe("c", true),
-            "their names are too long together"
-        );
-        assert!(session.wants("test://7/part") && !session.wants("test://more/"));
-        assert!(session.subscribe(&uri(7), false) && session.subscribe("test://more/", true));
-        assert!(session.wants("test://more/") && !session.wants("test://7/part"));
     }
 }

@@ -48,11 +48,13 @@ impl Drop for Pending {
 }
 
 impl Session {
-    /// Mints an id for a request of the server; none where too many wait.
+    /// Mints an id for a request of the server; none where too many wait, or the
+    /// session has ended: nobody could answer.
     #[must_use]
     pub(crate) fn ask(self: &Arc<Self>) -> Option<Pending> {
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        if asked.len() >= MOST_ASKED {
+        // Looked at under the lock: what is asked before the end is given up with it.
+        if self.has_ended() || asked.len() >= MOST_ASKED {
             return None;
         }
         let id = self.last_asked.fetch_add(1, Ordering::SeqCst) + 1;
@@ -108,5 +110,7 @@ mod tests {
         let mut pending = session.ask().unwrap();
         session.end();
         assert_eq!(pending.answer().await, None);
+        drop(pending);
+        assert!(session.ask().is_none(), "nor is it asked any more");
     }
 }

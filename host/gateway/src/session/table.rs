@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use countersign_evidence::{Agent, ServerName};
 
 use super::Session;
+use super::wanted::Wanted;
 
 /// Sessions of one agent that are looked at for one without a stream, before one
 /// with a stream makes room.
@@ -18,6 +19,7 @@ const MOST_LOOKED: usize = 64;
 pub(crate) struct Sessions {
     most: usize,
     table: Mutex<Table>,
+    pub(super) wanted: Wanted,
 }
 
 /// The sessions, and in which order they make room.
@@ -44,6 +46,7 @@ impl Sessions {
         Self {
             most,
             table: Mutex::default(),
+            wanted: Wanted::default(),
         }
     }
 
@@ -62,7 +65,7 @@ impl Sessions {
                 return false;
             };
             if let Some(ended) = table.remove(&idle) {
-                ended.end();
+                self.wanted.end(&ended);
             }
         }
         table.insert(secret, session);
@@ -88,19 +91,9 @@ impl Sessions {
         }
         let ended = table.remove(secret);
         if let Some(session) = &ended {
-            session.end();
+            self.wanted.end(session);
         }
         ended.is_some()
-    }
-
-    /// Whether another session of that session's agent, with the same server,
-    /// is subscribed to a resource: they share the upstream's session.
-    #[must_use]
-    pub(crate) fn others_want(&self, session: &Session, uri: &str) -> bool {
-        let table = self.table();
-        table.of(&session.agent).any(|(_, other)| {
-            other.id != session.id && other.server == session.server && other.wants(uri)
-        })
     }
 }
 
@@ -296,25 +289,6 @@ mod tests {
         drop(stream);
         let _later = sessions.find("t", &a, &x).unwrap();
         assert!(sessions.find("s", &a, &x).is_none());
-    }
-
-    #[test]
-    fn what_a_resource_is_wanted_by_is_another_session_of_the_same_agent_and_server() {
-        let sessions = Sessions::new(9);
-        let mine = session(1, "a");
-        let wants = |mut session: Session, server: &str| {
-            session.server = server.parse().unwrap();
-            session.subscribe("test://a", true);
-            session
-        };
-        assert!(sessions.open("own", wants(session(1, "a"), "x")));
-        assert!(sessions.open("other agent", wants(session(2, "b"), "x")));
-        assert!(sessions.open("other server", wants(session(3, "a"), "y")));
-        assert!(sessions.open("same", session(4, "a")));
-        assert!(!sessions.others_want(&mine, "test://a"));
-        assert!(sessions.open("another", wants(session(5, "a"), "x")));
-        assert!(sessions.others_want(&mine, "test://a"));
-        assert!(!sessions.others_want(&mine, "test://b"));
     }
 
     /// The same table without any order: a list in which everything is looked at.

@@ -129,6 +129,7 @@ pub async fn prepare(mut config: Config, environment: Environment) -> Result<Pre
         count: config.answers.most,
         bytes: config.answers.all_bytes,
     };
+    let untaken = Bodies::new(config.limits.bodies_bytes);
     let ledger = store::open(&config.store, &environment, key, bounds)?;
     let in_use = profiles.current();
     reload::keep(&sources, &in_use, &policies, &approved).map_err(StartError::Archive)?;
@@ -160,10 +161,10 @@ pub async fn prepare(mut config: Config, environment: Environment) -> Result<Pre
         sources,
         identities,
         sessions: Sessions::new(config.limits.sessions),
-        limits: Arc::new(Limits::new(config.limits)),
+        limits: Arc::new(Limits::new(config.limits, Arc::clone(&untaken))),
         required: config.required,
         bodies: Bodies::new(config.limits.bodies_bytes),
-        untaken: Bodies::new(config.limits.bodies_bytes),
+        untaken,
         actions: Bodies::new(config.limits.bodies_bytes),
         body_timeout: config.limits.body_timeout,
         servers,
@@ -240,12 +241,14 @@ impl Prepared {
             ..
         } = self;
         let draining = gateway.running.draining();
+        let (all_ended, ended) = watch::channel(false);
         let agents = tokio::spawn(listener::serve(
             listener,
             router(Arc::clone(&gateway), allowed),
             Bounds::of(&config.limits),
             front.clone(),
             draining.clone(),
+            ended,
         ));
         let operators = tokio::spawn(operator::serve(
             operator,
@@ -264,6 +267,7 @@ impl Prepared {
         };
         tracing::info!(failed, "no more calls are admitted");
         let settled = gateway.running.end(config.limits.drain).await;
+        all_ended.send_replace(true);
         let _ = agents.await;
         chores.abort();
         fresh.abort();
