@@ -164,7 +164,7 @@ async fn a_call_that_is_never_decided_for_good_is_refused_as_what_it_is_and_told
     let entries = support::entries(folder.path());
     let mut refused = entries.iter().filter(|e| e["refusal"] == "overloaded");
     let entry = refused.next_back().unwrap();
-    assert_eq!(entry["classification"], "fresh", "{entry}");
+    assert_eq!(entry["classification"]["verdict"], "fresh", "{entry}");
     assert_eq!(entry["tool"], "pay");
     assert!(entry["binding"].is_string(), "{entry}");
     assert!(entry["execution_id"].as_str().unwrap().starts_with("e1-"));
