@@ -1,5 +1,6 @@
 //! Settled answers, kept for a while, so that a caller who lost one can fetch
-//! it instead of only being told that its execution is settled.
+//! it instead of only being told that its execution is settled; and the answers
+//! that asked for the round that is awaited, to be given again.
 //!
 //! The ledger keeps them, in the transaction that settles; here they are sealed
 //! before they get there and opened for their owner alone. What is kept is
@@ -7,15 +8,15 @@
 //! seal that fails is never in the way of an outcome; the answer is then not
 //! kept (`docs/operators/answers.md`).
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
 use aes_gcm::aead::{Aead as _, KeyInit as _, Payload};
 use aes_gcm::{Aes256Gcm, Nonce};
-use countersign_evidence::{Agent, CallId};
+use countersign_evidence::{Agent, CallId, keyfile};
 use countersign_ledger::Kept;
 use thiserror::Error;
 
@@ -59,6 +60,8 @@ pub enum AnswersKeyError {
 pub(crate) enum Form {
     Result,
     Error,
+    /// A result that asks for another round; it settles nothing.
+    Asked,
 }
 
 impl Answers {
@@ -102,6 +105,7 @@ impl Answers {
         plain.push(match form {
             Form::Result => b'r',
             Form::Error => b'e',
+            Form::Asked => b'a',
         });
         plain.extend_from_slice(answer);
         let payload = Payload {
@@ -135,6 +139,7 @@ impl Answers {
         let form = match form {
             b'r' => Form::Result,
             b'e' => Form::Error,
+            b'a' => Form::Asked,
             _ => return None,
         };
         Some((form, answer.to_vec()))
@@ -172,13 +177,7 @@ fn key(path: &Path, environment: &Environment) -> Result<[u8; KEY_BYTES], Answer
         Ok(file) => read(&file),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let key = environment.bytes::<KEY_BYTES>()?;
-            let mut file = OpenOptions::new()
-                .write(true)
-                .create_new(true)
-                .mode(0o600)
-                .open(path)?;
-            writeln!(file, "{}", hex(&key))?;
-            file.sync_all()?;
+            keyfile::create_text(path, &hex(&key))?;
             Ok(key)
         }
         Err(error) => Err(error.into()),
@@ -298,5 +297,28 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             assert!(matches!(open().unwrap_err(), AnswersKeyError::Malformed));
         }
+    }
+
+    #[test]
+    #[ignore = "run by the test of what it leaves"]
+    fn makes_a_key_here() {
+        let _ = answers(Path::new(""), Duration::from_secs(1));
+    }
+
+    #[test]
+    fn who_is_cut_off_while_it_writes_the_key_leaves_none_and_can_make_it_again() {
+        let folder = tempfile::tempdir().unwrap();
+        // It is killed at the first byte that it writes into any file.
+        let limited = std::process::Command::new("sh")
+            .args(["-c", "ulimit -f 0; exec \"$0\" --ignored --exact \"$1\""])
+            .arg(std::env::current_exe().unwrap())
+            .arg("answers::tests::makes_a_key_here")
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        assert_eq!(limited.status.code(), None, "{limited:?}");
+        assert!(!folder.path().join("key").exists(), "a part of a key");
+        answers(folder.path(), Duration::from_secs(1)).unwrap();
+        answers(folder.path(), Duration::from_secs(1)).unwrap();
     }
 }

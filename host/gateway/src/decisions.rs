@@ -112,12 +112,15 @@ impl Decisions {
     }
 }
 
-/// The entries that say what a gateway decides by, from its start on.
-pub(crate) fn in_force(
+/// The entries that say what a gateway decides by, from its start on. The `servers`
+/// are those of which the log may say that something is approved: where nothing is
+/// any more, that is withdrawn.
+pub(crate) fn in_force<'s>(
     environment: &Environment,
     profiles: &Profiles,
     policies: &PolicySet,
     approved: &Approved,
+    servers: impl IntoIterator<Item = &'s ServerName>,
     aliases: &Aliases,
 ) -> Vec<(Draft, InForce)> {
     let now = environment.now();
@@ -135,6 +138,13 @@ pub(crate) fn in_force(
     for offer in approved.offers() {
         let entry = catalog_approved(now, offer.name(), Some(offer));
         entries.push((entry, InForce::Catalog));
+    }
+    for server in servers {
+        let server = server.as_str();
+        if approved.offers().all(|offer| offer.name() != server) {
+            let entry = catalog_approved(now, server, None);
+            entries.push((entry, InForce::Catalog));
+        }
     }
     entries
 }

@@ -128,6 +128,7 @@ impl Gateway {
             &self.profiles.current(),
             &basis.policies,
             &basis.approved,
+            self.servers.keys(),
             aliases,
         )
     }
@@ -248,7 +249,11 @@ impl Gateway {
         for (draft, in_force) in drafts {
             match self.ledger.append(draft, in_force).await {
                 Ok((_, epochs)) => self.decisions.adopt(epochs).await,
-                Err(error) => tracing::warn!("a discovery left no entry: {error}"),
+                Err(error) => {
+                    tracing::warn!("a discovery left no entry, and is owed one: {error}");
+                    server.catalog.changes.was_not_written();
+                    return;
+                }
             }
         }
     }
@@ -266,7 +271,10 @@ impl Gateway {
                 .tools(server, &agent, Need::Poll, &Cancel::default())
                 .await;
         }
+        // What is owed stays so while nothing is written anyhow.
+        let waits = self.ledger.rolled_back() || self.ledger.failed();
         if let Some(listing) = server.catalog.current()
+            && !waits
             && server.catalog.changes.owes(listing.digest, now)
         {
             self.record_discovery(server, &listing).await;

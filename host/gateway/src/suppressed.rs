@@ -58,10 +58,14 @@ impl Suppressed {
     }
 
     /// Writes one entry for each of them. What the ledger does not take is kept
-    /// for the next time.
+    /// for the next time. Each is taken out when it is its turn, so that all that
+    /// the ledger was not given is there still where this breaks off.
     pub(crate) async fn write(&self, ledger: &Ledger, now: Time) {
-        let counts = std::mem::take(&mut *self.counts());
-        for (what, count) in counts {
+        let counted: Vec<What> = self.counts().keys().cloned().collect();
+        for what in counted {
+            let Some(count) = self.counts().remove(&what) else {
+                continue;
+            };
             let mut draft = Draft::new(Kind::Suppressed, now);
             match &what {
                 What::Attempts(agent, code) => {
@@ -81,6 +85,57 @@ impl Suppressed {
                 kept.count += count.count;
                 kept.from = kept.from.min(count.from);
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use countersign_evidence::LogId;
+    use countersign_evidence::key::SigningKey;
+    use countersign_ledger::{Options, Selection};
+
+    use super::*;
+    use crate::environment::Environment;
+    use crate::sample::agent;
+
+    #[tokio::test]
+    async fn what_was_counted_is_written_whole_wherever_writing_it_breaks_off() {
+        let environment = Environment::system();
+        let now = environment.now();
+        for polls in 0..12 {
+            let folder = tempfile::tempdir().unwrap();
+            let path = |name| folder.path().join(name);
+            let key = SigningKey::from_seed(LogId::new("log.example/1").unwrap(), &[7; 32]);
+            let options = Options::new(path("ledger.db"), path("anchor"));
+            let ledger = Ledger::open_sqlite(options, environment.clock.clone(), key).unwrap();
+            let suppressed = Arc::new(Suppressed::default());
+            for number in 0..20 {
+                for _ in 0..=number {
+                    let agent = agent(&format!("agent-{number}"));
+                    suppressed.count(&agent, ErrorCode::RateLimited, now);
+                }
+            }
+            let mut writing = Box::pin(suppressed.write(&ledger, now));
+            for _ in 0..polls {
+                let waker = std::task::Waker::noop();
+                let mut context = std::task::Context::from_waker(waker);
+                if writing.as_mut().poll(&mut context).is_ready() {
+                    break;
+                }
+                tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+            }
+            drop(writing);
+            suppressed.write(&ledger, now).await;
+            let page = ledger.entries(&Selection::All, 0, 1_000).await.unwrap();
+            let counts = page.entries.iter().filter_map(|entry| {
+                let entry: serde_json::Value = serde_json::from_slice(&entry.bytes).unwrap();
+                entry["suppressed"]["count"].as_u64()
+            });
+            assert_eq!(counts.sum::<u64>(), (1..=20).sum::<u64>(), "{polls}");
+            ledger.stop().unwrap();
         }
     }
 }

@@ -128,3 +128,44 @@ async fn an_approval_that_comes_into_force_between_decide_and_reserve_decides_th
     let (_, folder) = gateway.stop().await;
     assert_decided_again(folder.path(), "catalog-approved");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_call_that_is_never_decided_for_good_is_refused_as_what_it_is_and_told_when_to_come_back()
+{
+    let upstream = Upstream::start().await;
+    let (_held, gateway, session) = start(&upstream, "[catalog]\nfile = \"catalog.json\"\n").await;
+    approve(gateway.path(), &[]).await;
+    assert_eq!(session.call("pay", "{}", Some("e0")).await.code(), None);
+    // A change of which one entry is written and the other never is: the log is
+    // further than what decides, for as long as that lasts.
+    let database = rusqlite::Connection::open(gateway.path().join("countersign.db")).unwrap();
+    let refuse = "CREATE TRIGGER refuse BEFORE INSERT ON entries \
+                  WHEN instr(CAST(NEW.bytes AS TEXT), '\"kind\":\"catalog-approved\"') \
+                  BEGIN SELECT RAISE(ABORT, 'refused'); END";
+    database.execute_batch(refuse).unwrap();
+    std::fs::remove_file(gateway.path().join("catalog.json")).unwrap();
+    assert!(gateway.reloader.reload().await.is_err());
+    let mut data = Value::Null;
+    for number in 0..100 {
+        let id = format!("e1-{number}");
+        data = session.call("pay", "{}", Some(&id)).await.data();
+        // What shares a commit with the entry that is refused fails with it.
+        if data["code"] == "overloaded" {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(data["code"], "overloaded", "{data}");
+    assert_eq!(data["retry_after_ms"], 250, "{data}");
+    assert_eq!(data["safe_with_new_id"], true, "{data}");
+    assert_eq!(upstream.effects(), 1);
+    database.execute_batch("DROP TRIGGER refuse").unwrap();
+    let (_, folder) = gateway.stop().await;
+    let entries = support::entries(folder.path());
+    let mut refused = entries.iter().filter(|e| e["refusal"] == "overloaded");
+    let entry = refused.next_back().unwrap();
+    assert_eq!(entry["classification"]["verdict"], "fresh", "{entry}");
+    assert_eq!(entry["tool"], "pay");
+    assert!(entry["binding"].is_string(), "{entry}");
+    assert!(entry["execution_id"].as_str().unwrap().starts_with("e1-"));
+}

@@ -462,3 +462,67 @@ async fn a_client_that_goes_away_while_it_lists_takes_no_news_of_the_list_with_i
     let drifted = entries.iter().filter(|e| e["kind"] == "catalog-drift");
     assert_eq!(drifted.count(), 1);
 }
+
+/// What stands in the log as approved of `up` at each admission, and what the
+/// admission itself names.
+fn approved_at_admissions(folder: &std::path::Path) -> Vec<(Value, Value)> {
+    let mut approved = Value::Null;
+    let mut at = Vec::new();
+    for entry in support::entries(folder) {
+        let named = entry["catalog"]["approved"].clone();
+        match entry["kind"].as_str().unwrap() {
+            "catalog-approved" => approved = named,
+            "admission" => at.push((approved.clone(), named)),
+            _ => {}
+        }
+    }
+    at
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_approved_no_more_when_a_gateway_starts_is_withdrawn_in_its_log() {
+    let locked = format!("{LOCKED}on_drift = \"record\"\n");
+    for (why, lose) in [
+        ("the lock is configured no more", false),
+        ("the lock is lost", true),
+    ] {
+        let upstream = Upstream::start().await;
+        upstream.offer(tools());
+        let gateway = Gateway::start(&upstream, PERMIT_ALL, &locked).await;
+        approve(gateway.path(), &[]).await;
+        let session = gateway.client().session().await;
+        assert_eq!(
+            code(&session, "send__email", "{}", "e1").await,
+            None,
+            "{why}"
+        );
+        let (_, folder) = gateway.stop().await;
+        if lose {
+            std::fs::remove_file(folder.path().join("catalog.json")).unwrap();
+        } else {
+            let path = folder.path().join("countersign.toml");
+            let text = std::fs::read_to_string(&path).unwrap();
+            std::fs::write(&path, text.replace(&locked, "")).unwrap();
+        }
+        let gateway = Gateway::start_in(folder).await;
+        let session = gateway.client().session().await;
+        assert_eq!(
+            code(&session, "send__email", "{}", "e2").await,
+            None,
+            "{why}"
+        );
+        let (_, folder) = gateway.stop().await;
+        let at = approved_at_admissions(folder.path());
+        assert_eq!(at.len(), 2, "{why}");
+        assert!(at[0].0.is_string(), "{why}: {at:?}");
+        for (in_force, named) in at {
+            assert_eq!(in_force, named, "{why}");
+        }
+    }
+    // A log that begins has nothing to withdraw.
+    let upstream = Upstream::start().await;
+    let gateway = Gateway::start(&upstream, PERMIT_ALL, "").await;
+    let (_, folder) = gateway.stop().await;
+    let entries = support::entries(folder.path());
+    assert!(entries.iter().all(|e| e["kind"] != "catalog-approved"));
+}

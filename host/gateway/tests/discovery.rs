@@ -313,3 +313,46 @@ async fn a_change_that_was_told_of_stops_every_call_until_the_list_was_read() {
     assert_eq!(code.as_deref(), Some("catalog-drift"));
     assert_eq!(upstream.effects(), 1);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_that_the_ledger_refused_once_is_written_when_it_takes_entries_again() {
+    for (locked, kinds) in [
+        (false, &["discovery"][..]),
+        (true, &["discovery", "catalog-drift"]),
+    ] {
+        let upstream = Upstream::start().await;
+        let lock = if locked {
+            "file = \"catalog.json\"\n"
+        } else {
+            ""
+        };
+        let more = format!("[catalog]\npoll_ms = 100\n{lock}");
+        let gateway = Gateway::start(&upstream, PERMIT_ALL, &more).await;
+        if locked {
+            approve(gateway.path(), &[]).await;
+        }
+        let session = gateway.client().session().await;
+        assert_eq!(session.call("pay", "{}", None).await.code(), None);
+        let held = rusqlite::Connection::open(gateway.path().join("countersign.db")).unwrap();
+        let written = |kind: &str| {
+            let sql = "SELECT count(*) FROM entries WHERE instr(CAST(bytes AS TEXT), ?1)";
+            let named = format!(r#""kind":"{kind}""#);
+            let count = held.query_row(sql, [named], |row| row.get::<_, i64>(0));
+            count.unwrap()
+        };
+        let before: Vec<_> = kinds.iter().map(|kind| written(kind)).collect();
+        held.execute_batch("BEGIN IMMEDIATE").unwrap();
+        upstream
+            .offer(json!([{"name": "pay", "inputSchema": {"type": "object", "title": "swapped"}}]));
+        // The poll finds it; what the ledger is asked for meanwhile fails with it.
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        for _ in 0..2 {
+            let said = session.call("look", "{}", None).await;
+            assert!(said.code().is_some(), "{}", said.text());
+        }
+        held.execute_batch("ROLLBACK").unwrap();
+        for (kind, before) in kinds.iter().zip(before) {
+            until("it is written", || written(kind) > before).await;
+        }
+    }
+}

@@ -27,12 +27,16 @@ fn call(more: &str) -> String {
 }
 
 async fn start() -> (Upstream, Gateway, Client) {
+    start_with("").await
+}
+
+async fn start_with(more: &str) -> (Upstream, Gateway, Client) {
     let upstream = Upstream::start().await;
     let server = format!(
         "[[server]]\nname = \"up\"\nurl = \"{}\"\nrevision = \"2026-07-28\"\n",
         upstream.url()
     );
-    let gateway = Gateway::start_with(&server, PERMIT_ALL, "").await;
+    let gateway = Gateway::start_with(&server, PERMIT_ALL, more).await;
     let client = gateway.client().modern("tools/call", Some("pay"));
     (upstream, gateway, client)
 }
@@ -179,4 +183,60 @@ async fn a_state_that_was_never_issued_to_this_agent_is_unknown_and_nothing_is_s
     let said = client.post(without_id).await;
     assert_eq!(said.code().as_deref(), Some("request-state-unknown"));
     assert_eq!(upstream.effects(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_answer_of_a_round_is_kept_sealed_and_within_the_bounds_of_answers() {
+    for (why, more, bytes, kept) in [
+        ("a short one", "", 10, true),
+        (
+            "as long as it may be",
+            "[limits]\nanswer_bytes = 4000\n",
+            3_000,
+            true,
+        ),
+        (
+            "a longer one",
+            "[limits]\nanswer_bytes = 4000\n",
+            5_000,
+            false,
+        ),
+        (
+            "none is kept",
+            "[executions]\nretain_answers = 0\n",
+            10,
+            false,
+        ),
+    ] {
+        let (upstream, gateway, client) = start_with(more).await;
+        let secret = format!("hush-hush{}", "x".repeat(bytes));
+        let asked = ASKED.replace(
+            r#""params":{}"#,
+            &format!(r#""params":{{"message":"{secret}"}}"#),
+        );
+        upstream.behave(Behaviour::Result(asked));
+        let first = client.post(call("")).await;
+        assert!(first.text().contains(&secret), "{why}: {}", first.text());
+        let (_, folder) = gateway.stop().await;
+        for name in ["countersign.db", "countersign.db-wal"] {
+            let bytes = std::fs::read(folder.path().join(name)).unwrap_or_default();
+            let text = String::from_utf8_lossy(&bytes);
+            assert!(
+                !text.contains("hush-hush"),
+                "{why}: `{name}` holds it in clear"
+            );
+        }
+        let gateway = Gateway::start_in(folder).await;
+        let client = gateway.client().modern("tools/call", Some("pay"));
+        let again = client.post(call("")).await;
+        let code = (!kept).then_some("round-replay");
+        assert_eq!(again.code().as_deref(), code, "{why}: {}", again.text());
+        assert_eq!(again.text().contains(&secret), kept, "{why}");
+        // It goes on all the same.
+        upstream.behave(Behaviour::Result(r#"{"content":[]}"#.to_owned()));
+        let answers = r#","inputResponses":{"q":{"action":"accept"}},"requestState":"s1""#;
+        let done = client.post(call(answers)).await;
+        assert_eq!(done.code(), None, "{why}: {}", done.text());
+        assert_eq!(upstream.effects(), 2, "{why}");
+    }
 }

@@ -339,3 +339,127 @@ async fn requests_about_tasks_have_the_places_of_calls_and_their_ids() {
     let said = waiting.await.unwrap();
     assert_eq!(said.code().as_deref(), Some("task-unanswered"));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_list_says_of_a_task_is_in_the_log_before_it_is_told() {
+    for (status, entered, outcome) in [
+        ("working", None, None),
+        ("input_required", Some("input_required"), None),
+        ("completed", Some("completed"), Some("succeeded")),
+        ("failed", Some("failed"), Some("tool-error")),
+        ("cancelled", Some("cancelled"), Some("outcome-unknown")),
+        ("strolling", None, None),
+    ] {
+        let (upstream, gateway, session) = start("").await;
+        begin(&session, "e1").await;
+        upstream.about_task(&format!(
+            r#"{{"tasks":[{{"taskId":"t-0","status":"completed"}},{{"taskId":"t-1","status":"{status}"}}]}}"#
+        ));
+        for _ in 0..2 {
+            let listed = ask(&session, "tasks/list").await.text();
+            let told = format!(r#""tasks":[{{"taskId":"t-1","status":"{status}"}}]"#);
+            // A word that is no status makes no task.
+            assert_eq!(listed.contains(&told), status != "strolling", "{listed}");
+        }
+        let data = known(&session, "e1").await;
+        let expected = outcome.map_or(("task-open", None), |outcome| ("settled", Some(outcome)));
+        assert_eq!(state(&data), expected, "{status}");
+        let (_, folder) = gateway.stop().await;
+        let entries = support::entries(folder.path());
+        let of_task = entries.iter().filter(|e| e["task"]["status"].is_string());
+        let told: Vec<_> = of_task
+            .map(|entry| entry["task"]["status"].as_str().unwrap())
+            .filter(|told| *told != "working")
+            .collect();
+        assert_eq!(told, entered.into_iter().collect::<Vec<_>>(), "once");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_with_more_tasks_than_are_looked_at_is_no_answer() {
+    let (upstream, _gateway, session) = start("").await;
+    begin(&session, "e1").await;
+    let mine = r#"{"taskId":"t-1","status":"working"}"#;
+    for (count, code) in [(999, None), (1_000, Some("task-unanswered"))] {
+        let others = r#"{"taskId":"t","status":"working"},"#.repeat(count);
+        upstream.about_task(&format!(r#"{{"tasks":[{others}{mine}]}}"#));
+        let said = ask(&session, "tasks/list").await;
+        assert_eq!(said.code().as_deref(), code, "{count}");
+        assert_eq!(said.text().contains("t-1"), code.is_none(), "{count}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_status_that_the_ledger_refused_once_is_not_told_until_it_is_in_the_log() {
+    let task = r#"{"taskId":"t-1","status":"STATUS"}"#;
+    let tasks = r#"{"tasks":[{"taskId":"t-1","status":"STATUS"}]}"#;
+    for (method, answer, status) in [
+        ("tasks/get", task, "input_required"),
+        ("tasks/cancel", task, "input_required"),
+        ("tasks/list", tasks, "input_required"),
+        ("tasks/get", task, "completed"),
+        ("tasks/list", tasks, "completed"),
+    ] {
+        let (upstream, gateway, session) = start("").await;
+        begin(&session, "e1").await;
+        upstream.about_task(&answer.replace("STATUS", status));
+        let held = rusqlite::Connection::open(gateway.path().join("countersign.db")).unwrap();
+        held.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let said = ask(&session, method).await;
+        assert!(said.code().is_some(), "{method} {status}: {}", said.text());
+        held.execute_batch("ROLLBACK").unwrap();
+        let in_the_log = || {
+            let sql = "SELECT count(*) FROM entries WHERE instr(CAST(bytes AS TEXT), ?1)";
+            let named = format!(r#""status":"{status}""#);
+            let count = held.query_row(sql, [named], |row| row.get::<_, i64>(0));
+            count.unwrap()
+        };
+        let mut told = false;
+        for _ in 0..200 {
+            told = ask(&session, method).await.code().is_none();
+            if told {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        assert!(told, "{method} {status}");
+        assert_eq!(in_the_log(), 1, "{method} {status}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_ends_when_its_time_is_up_though_many_before_it_have_a_later_one() {
+    let upstream = Upstream::start().await;
+    let more = "[limits]\ntask_timeout_ms = 1500\n";
+    let gateway = Gateway::start(&upstream, PERMIT_ALL, more).await;
+    let session = gateway.client().session().await;
+    upstream.behave(Behaviour::Result(CREATED.to_owned()));
+    // More than are looked at at once, as from before a clock was set back.
+    for number in 0..257 {
+        upstream.behave(Behaviour::Result(
+            CREATED.replace("t-1", &format!("t-{number}")),
+        ));
+        begin(&session, &format!("later-{number}")).await;
+        if number == 0 {
+            // None of them ends meanwhile.
+            let sql = "CREATE TRIGGER later AFTER INSERT ON executions \
+                       WHEN NEW.execution_id LIKE 'later-%' BEGIN UPDATE executions \
+                       SET reserved_us = reserved_us + 3600000000 WHERE number = NEW.number; END";
+            let database = gateway.path().join("countersign.db");
+            let database = rusqlite::Connection::open(database).unwrap();
+            database.execute_batch(sql).unwrap();
+        }
+    }
+    upstream.behave(Behaviour::Result(CREATED.replace("t-1", "t-due")));
+    begin(&session, "e1").await;
+    let mut ended = false;
+    for _ in 0..600 {
+        ended = known(&session, "e1").await["state"] == "settled";
+        if ended {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert!(ended, "never");
+    assert_eq!(state(&known(&session, "later-256").await).0, "task-open");
+}

@@ -52,6 +52,15 @@ impl Changes {
         written.owes && written.writes(digest, now)
     }
 
+    /// Notes that what was to be written is not in the log, or not all of it: it is
+    /// owed, after the pause that it would have had.
+    pub(crate) fn was_not_written(&self) {
+        let mut written = self.written();
+        written.last = None;
+        written.owes = true;
+        written.in_a_row = written.in_a_row.saturating_sub(1);
+    }
+
     fn written(&self) -> MutexGuard<'_, Written> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -101,6 +110,19 @@ mod tests {
             let written = written.count();
             assert!((4..=24).contains(&written), "{written} of {lists}");
         }
+    }
+
+    #[test]
+    fn what_was_not_written_is_owed_until_it_is_and_costs_no_longer_pauses() {
+        let changes = Changes::default();
+        let at = Duration::from_secs;
+        assert!(changes.found(list(1), at(1)));
+        for second in 2..100 {
+            changes.was_not_written();
+            assert!(changes.owes(list(1), at(second)), "{second}");
+        }
+        assert!(!changes.owes(list(1), at(100)), "it was written");
+        assert!(!changes.found(list(1), at(100)));
     }
 
     #[test]

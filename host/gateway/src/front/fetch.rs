@@ -89,7 +89,7 @@ async fn fetch(
         return Err(told(ErrorCode::AnswerNotRetained));
     };
     Ok(Reply::ok(match form {
-        Form::Result => envelope::result(&request.id, &bytes),
+        Form::Result | Form::Asked => envelope::result(&request.id, &bytes),
         Form::Error => envelope::error(&request.id, &bytes),
     }))
 }
@@ -130,6 +130,8 @@ fn whole(
     let answer = match form {
         Form::Result => Answer::result(document.root(), kind, false).ok()?,
         Form::Error => Answer::error(document.root()).ok()?,
+        // It settled nothing, so it is nobody's to fetch.
+        Form::Asked => return None,
     };
     Some((form.clone(), answer.with_receipt(&receipt.to_json())))
 }

@@ -8,7 +8,7 @@
 //! that nobody asks for ends when its time is up: see [`end_overdue`].
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::response::Response;
 use countersign_canon::document::Item;
@@ -18,11 +18,12 @@ use countersign_evidence::{CallId, Draft, Kind, RefusalCode, Task as Named};
 use countersign_ledger::{Act, Execution, LedgerError, Standing, State, TaskId, Which};
 use countersign_mcp::answer::ResultType;
 use countersign_mcp::json::Object;
-use countersign_mcp::task::{self, Task};
+use countersign_mcp::task::{self, Status, Task};
 use countersign_mcp::{Answer, ErrorCode, Problem, envelope};
 
 use super::{malformed, respond};
 use crate::delivery::{self, Reply};
+use crate::limits::Place;
 use crate::pipeline::{Arrival, ledger_problem, overloaded, unavailable, unread_because};
 use crate::session::{Claim, MOST_CURSOR_BYTES};
 use crate::state::Gateway;
@@ -30,6 +31,9 @@ use crate::upstream::{self, Exchange};
 
 /// What is said of a cursor that this session was not given, or no more has.
 const NO_CURSOR: &str = "no such cursor was given";
+
+/// Tasks of one page of a server's list; a page with more is no answer.
+const MOST_LISTED: usize = 1_000;
 
 /// Open tasks that one page of [`end_overdue`] looks at.
 const PAGE: usize = 256;
@@ -40,10 +44,17 @@ const PAGE: usize = 256;
 pub(crate) struct Observed(Mutex<HashMap<CallId, &'static str>>);
 
 impl Observed {
-    /// Whether a status is new for that execution; from then on it is not.
-    fn is_new(&self, execution: &Execution, status: &'static str) -> bool {
+    /// Whether this status of that execution is the last one in the log.
+    fn is_known(&self, execution: &Execution, status: &'static str) -> bool {
+        let observed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        observed.get(&execution.call_id) == Some(&status)
+    }
+
+    /// Notes a status that is in the log now. Sooner it would be told, to another
+    /// who asks at the same time too, before its entry is durable.
+    fn note(&self, execution: &Execution, status: &'static str) {
         let mut observed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        observed.insert(execution.call_id.clone(), status) != Some(status)
+        observed.insert(execution.call_id.clone(), status);
     }
 
     fn forget(&self, execution: &Execution) {
@@ -60,6 +71,43 @@ struct About {
     /// Of an error.
     code: Option<i128>,
     digest: Option<(Digest, u64)>,
+}
+
+/// What an answer says of one task.
+#[derive(Clone, Copy)]
+struct Said {
+    status: Option<&'static str>,
+    /// How it ended, where it did.
+    ended: Option<Outcome>,
+    /// Of the task's own result.
+    digest: Option<(Digest, u64)>,
+}
+
+impl Said {
+    /// By the status that a task is described with.
+    fn status(status: Option<Status>) -> Self {
+        Self {
+            status: status.map(Status::as_str),
+            ended: status.and_then(Status::outcome),
+            digest: None,
+        }
+    }
+}
+
+impl About {
+    /// What the answer to a method says of the task that it was asked about.
+    fn of(&self, method: &str, id: &TaskId) -> Said {
+        let described = self.task.as_ref().filter(|task| task.id == id.as_str());
+        let said = Said::status(described.map(|task| task.status));
+        if method == "tasks/result" {
+            return Said {
+                ended: task::outcome(self.answer.verdict(), self.code),
+                digest: self.digest,
+                ..said
+            };
+        }
+        said
+    }
 }
 
 /// Answers one of the four methods.
@@ -85,8 +133,9 @@ async fn one(
     let id = named(request.params.as_deref().unwrap_or(b"{}"))?;
     let execution = known(gateway, arrival, &id).await?;
     let params = Object::new().text("taskId", id.as_str()).finish();
-    let about = ask(gateway, arrival, request, Some(id.as_str()), &params).await?;
-    let execution = observe(gateway, &request.method, execution, &id, &about).await?;
+    let (about, _place) = ask(gateway, arrival, request, Some(id.as_str()), &params).await?;
+    let said = about.of(&request.method, &id);
+    let execution = observe(gateway, execution, &id, said).await?;
     let error = about.answer.is_error();
     let ended = request.method == "tasks/result" && execution.terminal.is_some();
     let bytes = if ended {
@@ -119,25 +168,34 @@ async fn known(
     arrival: &Arrival,
     id: &TaskId,
 ) -> Result<Execution, Box<Problem>> {
+    let found = find(gateway, arrival, id).await?;
+    found.ok_or_else(|| Problem::new(ErrorCode::TaskUnknown).into())
+}
+
+/// The same; none where the task is nobody's or another's.
+async fn find(
+    gateway: &Gateway,
+    arrival: &Arrival,
+    id: &TaskId,
+) -> Result<Option<Execution>, Box<Problem>> {
     let server = &arrival.server;
     let found = gateway
         .ledger
         .lookup_task(&arrival.agent, &server.name, id)
         .await
         .map_err(|error| ledger_problem(&error))?;
-    found
-        .filter(|execution| execution.admitted.target.server_digest == server.digest)
-        .ok_or_else(|| Problem::new(ErrorCode::TaskUnknown).into())
+    Ok(found.filter(|execution| execution.admitted.target.server_digest == server.digest))
 }
 
-/// Asks the upstream, once, in one of the places that requests of this agent have.
+/// Asks the upstream, once, in one of the places that requests of this agent have;
+/// the place is held for as long as the answer is at work.
 async fn ask(
     gateway: &Gateway,
     arrival: &Arrival,
     request: &Request,
     name: Option<&str>,
     params: &[u8],
-) -> Result<About, Box<Problem>> {
+) -> Result<(About, Arc<Place>), Box<Problem>> {
     if gateway.running.is_draining() {
         return Err(Problem::new(ErrorCode::ShuttingDown).into());
     }
@@ -149,7 +207,7 @@ async fn ask(
         },
     };
     let Arrival { agent, server, .. } = arrival;
-    let Some(_place) = gateway.limits.place(agent, &server.name, None) else {
+    let Some(place) = gateway.limits.place(agent, &server.name, None) else {
         return Err(overloaded().into());
     };
     let method = request.method.as_str();
@@ -168,7 +226,7 @@ async fn ask(
         cancel: claim.as_ref().map(Claim::cancel).unwrap_or_default(),
     };
     match upstream.exchange(&arrival.agent, request, about).await {
-        Exchange::Answered(about) => Ok(about),
+        Exchange::Answered(about) => Ok((about, place)),
         Exchange::NotSent(reason) => Err(unavailable(reason.into()).into()),
         Exchange::Unanswered { .. } => Err(Problem::new(ErrorCode::TaskUnanswered).into()),
     }
@@ -196,32 +254,28 @@ fn about(answer: upstream::Answer<'_>) -> Option<About> {
 /// as it is then.
 async fn observe(
     gateway: &Gateway,
-    method: &str,
     execution: Execution,
     id: &TaskId,
-    about: &About,
+    said: Said,
 ) -> Result<Execution, Box<Problem>> {
     if execution.record.state != State::TaskOpen {
         return Ok(execution);
     }
-    let described = about.task.as_ref().filter(|task| task.id == id.as_str());
-    let ended = match method {
-        "tasks/result" => task::outcome(about.answer.verdict(), about.code),
-        _ => described.and_then(|task| task.status.outcome()),
-    };
-    let status = described.map(|task| task.status.as_str());
+    let Said { status, ended, .. } = said;
     let act = match (ended, status) {
         (Some(outcome), _) => Act::TaskEnded(outcome),
-        (None, Some(status)) if gateway.tasks.is_new(&execution, status) => Act::TaskObserved,
+        (None, Some(status)) if !gateway.tasks.is_known(&execution, status) => Act::TaskObserved,
         (None, _) => return Ok(execution),
     };
-    let status = status.unwrap_or("ended").to_owned();
-    let mut draft = draft(gateway, id, status);
-    if method == "tasks/result" {
-        (draft.answer_digest, draft.answer_bytes) = about.digest.unzip();
-    }
+    let mut draft = draft(gateway, id, status.unwrap_or("ended").to_owned());
+    (draft.answer_digest, draft.answer_bytes) = said.digest.unzip();
     match act_on(gateway, &execution, act, draft).await {
-        Ok(execution) => Ok(execution),
+        Ok(execution) => {
+            if let (None, Some(status)) = (ended, status) {
+                gateway.tasks.note(&execution, status);
+            }
+            Ok(execution)
+        }
         // Another observer came first; its end counts.
         Err(LedgerError::Illegal(_)) => Ok(execution),
         // The end is not in the log, so it is not told as if it were.
@@ -254,7 +308,8 @@ fn draft(gateway: &Gateway, id: &TaskId, status: String) -> Draft {
     draft
 }
 
-/// Asks for one page, and gives on the tasks that are this agent's.
+/// Asks for one page, and gives on the tasks that are this agent's. What it says of
+/// them is in the log before, as with `tasks/get`.
 async fn list(
     gateway: &Gateway,
     arrival: &Arrival,
@@ -279,7 +334,7 @@ async fn list(
         }
         None => b"{}".to_vec(),
     };
-    let about = ask(gateway, arrival, request, None, &params).await?;
+    let (about, _place) = ask(gateway, arrival, request, None, &params).await?;
     if about.answer.is_error() {
         let bytes = about.answer.without_receipt();
         return Ok(Reply::ok(envelope::error(&request.id, &bytes)));
@@ -289,18 +344,31 @@ async fn list(
     let document = Document::read(&bytes, Limits::STANDARD).map_err(|_| unanswered())?;
     let root = document.root();
     let mut tasks = vec![b'['];
-    for item in root.get("tasks").into_iter().flat_map(Item::children) {
-        let id = task::read(item).and_then(|task| task.id.parse::<TaskId>().ok());
-        let mine = match id {
-            Some(id) => known(gateway, arrival, &id).await.is_ok(),
-            None => false,
-        };
-        if mine {
-            if tasks.len() > 1 {
-                tasks.push(b',');
-            }
-            tasks.extend_from_slice(item.raw());
+    for (number, item) in root
+        .get("tasks")
+        .into_iter()
+        .flat_map(Item::children)
+        .enumerate()
+    {
+        if number == MOST_LISTED {
+            return Err(unanswered());
         }
+        // Each is looked up without waiting, and others want to be served meanwhile.
+        tokio::task::yield_now().await;
+        let Some(task) = task::read(item) else {
+            continue;
+        };
+        let Ok(id) = task.id.parse::<TaskId>() else {
+            continue;
+        };
+        let Some(execution) = find(gateway, arrival, &id).await? else {
+            continue;
+        };
+        observe(gateway, execution, &id, Said::status(Some(task.status))).await?;
+        if tasks.len() > 1 {
+            tasks.push(b',');
+        }
+        tasks.extend_from_slice(item.raw());
     }
     tasks.push(b']');
     let mut result = Object::new().raw("tasks", &tasks);
@@ -318,8 +386,10 @@ async fn list(
     Ok(Reply::ok(envelope::result(&request.id, &result.finish())))
 }
 
-/// Ends tasks whose time is up: what becomes of them is then not known.
-pub(crate) async fn end_overdue(gateway: &Gateway) {
+/// Ends tasks whose time is up: what becomes of them is then not known. They stand
+/// in the order of their calls, so a page of which none is due is the last that is
+/// looked at; `all` are where the clock may have been set back since.
+pub(crate) async fn end_overdue(gateway: &Gateway, all: bool) {
     // Nothing is written then, and asking would only fill the log.
     if gateway.ledger.rolled_back() || gateway.ledger.failed() {
         return;
@@ -331,7 +401,8 @@ pub(crate) async fn end_overdue(gateway: &Gateway) {
         let Ok(page) = gateway.ledger.list(Standing::TaskOpen, after, PAGE).await else {
             return;
         };
-        let more = page.len() == PAGE;
+        let mut more = page.len() == PAGE;
+        let mut due = all;
         for (number, execution) in page {
             after = number;
             let Some(id) = execution.record.task.clone() else {
@@ -340,16 +411,21 @@ pub(crate) async fn end_overdue(gateway: &Gateway) {
             if execution.reserved_us > before {
                 continue;
             }
+            due = true;
             let mut draft = draft(gateway, &id, "overdue".to_owned());
             // INVARIANT: the code is made of letters and `-`.
             draft.refusal = RefusalCode::new("task-timeout").ok();
             let act = Act::TaskEnded(Outcome::OutcomeUnknown);
             if let Err(error) = act_on(gateway, &execution, act, draft).await {
                 tracing::warn!(call_id = %execution.call_id, "a task was not ended: {error}");
+                // The next look finds it again.
+                more &= !matches!(error, LedgerError::Unavailable);
             }
         }
-        if !more {
+        if !more || !due {
             return;
         }
+        // A page is read without waiting, and others want to be served meanwhile.
+        tokio::task::yield_now().await;
     }
 }

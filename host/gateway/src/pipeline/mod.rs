@@ -64,9 +64,11 @@ async fn way(gateway: &Gateway, mut attempt: Attempt, outbox: &Outbox) -> Reply 
         }
     }
     // What changes faster than it can be decided on is not admitted.
-    unread(gateway, &attempt.arrival, ErrorCode::Overloaded)
-        .await
-        .reply(Some(&attempt.id))
+    let refusing = Refusing {
+        gateway,
+        epochs: gateway.decisions.current().epochs,
+    };
+    refusing.undecided(&attempt).await
 }
 
 /// What was decided does not hold any more; nothing was written.

@@ -18,6 +18,7 @@ use countersign_mcp::{ErrorCode, LogPosition, Problem, Revision, envelope};
 use super::DecideAgain;
 use super::attempt::{Arrival, Attempt};
 use super::classify::{Classified, Stopped};
+use crate::answers::Form;
 use crate::delivery::Reply;
 use crate::state::Gateway;
 use crate::upstream::{Reason, Unready};
@@ -102,6 +103,16 @@ impl Refusing<'_> {
         }
     }
 
+    /// After it had to be decided again too often: by what it is by then, or as too
+    /// much at once.
+    pub(super) async fn undecided(&self, attempt: &Attempt) -> Reply {
+        let problem = super::overloaded();
+        self.record(attempt, attempt.draft(), None, Some(problem))
+            .await
+            // A refusal with a code is never sent back to be decided.
+            .unwrap_or_else(|DecideAgain| self.unrecorded(attempt, &LedgerError::Unclassified))
+    }
+
     async fn record(
         &self,
         attempt: &Attempt,
@@ -118,7 +129,7 @@ impl Refusing<'_> {
         match self.gateway.ledger.refuse(presented, code).await {
             Ok(Verdict::Refused(refused)) => {
                 let gateway = self.gateway;
-                Ok(refused_reply(gateway, attempt, *refused, problem))
+                Ok(refused_reply(gateway, attempt, &refused, problem))
             }
             // A refusal never reserves: dropping what it was given settles it.
             Ok(Verdict::DecideAgain(_) | Verdict::Reserved(_)) => Err(DecideAgain),
@@ -147,13 +158,13 @@ pub(super) fn unrecorded(gateway: &Gateway, attempt: &Attempt, error: &LedgerErr
 pub(super) fn refused_reply(
     gateway: &Gateway,
     attempt: &Attempt,
-    refused: Refused,
+    refused: &Refused,
     problem: Option<Problem>,
 ) -> Reply {
-    observe(gateway, attempt, &refused);
-    if let Some(retained) = refused.retained {
+    observe(gateway, attempt, refused);
+    if let Some(asked) = asked_before(gateway, attempt, refused) {
         // The round that is awaited is asked again; nothing was sent.
-        return Reply::ok(envelope::result(&attempt.id, &retained));
+        return Reply::ok(envelope::result(&attempt.id, &asked));
     }
     let code = ErrorCode::parse(refused.code.as_str()).unwrap_or(ErrorCode::Internal);
     let mut problem = problem
@@ -173,6 +184,18 @@ pub(super) fn refused_reply(
         None => problem.log_position = Some(position(&refused.entry)),
     }
     reply(&problem, Some(&attempt.id), attempt.revision)
+}
+
+/// The answer that asked for the round that is awaited, where it was kept for this
+/// attempt and opens.
+fn asked_before(gateway: &Gateway, attempt: &Attempt, refused: &Refused) -> Option<Vec<u8>> {
+    let (retained, known) = (refused.retained.as_ref()?, refused.known.as_ref()?);
+    let agent = &attempt.arrival.agent;
+    let opened = gateway.answers.unseal(agent, &known.call_id, retained);
+    match opened {
+        Some((Form::Asked, bytes)) => Some(bytes),
+        _ => None,
+    }
 }
 
 /// Tells those who watch.

@@ -42,7 +42,7 @@ pub(super) async fn reserve(
             Ok(Outcome::Reserved(reserved))
         }
         Ok(Verdict::Refused(refused)) => Ok(Outcome::Refused(refused_reply(
-            gateway, attempt, *refused, None,
+            gateway, attempt, &refused, None,
         ))),
         Ok(Verdict::DecideAgain(again)) => {
             gateway.decisions.adopt(again.epochs).await;

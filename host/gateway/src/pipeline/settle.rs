@@ -26,12 +26,17 @@ pub(super) enum Settling {
 /// Makes the outcome durable, with its entry, in one transaction.
 pub(super) async fn settle(gateway: &Gateway, attempt: &Attempt, invoked: Invoked) -> Settling {
     let Invoked { token, exchange } = invoked;
-    let Some((settlement, answer)) = settlement(exchange) else {
+    let Some((mut settlement, answer)) = settlement(exchange) else {
         // INVARIANT: every reason is a code. A dropped token settles by its gate.
         drop(token);
         return Settling::Failed;
     };
     let keep = keep(gateway, attempt, &settlement, &answer);
+    if let Settlement::Asked { retained, .. } = &mut settlement {
+        let sealed = seal(gateway, attempt, &Form::Asked, retained);
+        // Where it is not kept, a repeat of this round is refused as one.
+        *retained = sealed.map(|kept| kept.bytes).unwrap_or_default();
+    }
     match gateway.ledger.settle_keeping(token, settlement, keep).await {
         Ok(settled) => {
             // Where it goes on, as another round or a task, that is its state.
@@ -66,20 +71,22 @@ fn keep(
     let (Settlement::Answered { .. }, Ok(answer)) = (settlement, answer) else {
         return None;
     };
-    // A later round settles the execution that another call opened.
-    let arrival = &attempt.arrival;
     let form = if answer.is_error() {
         Form::Error
     } else {
         Form::Result
     };
-    gateway.answers.seal(
-        &gateway.environment,
-        &arrival.agent,
-        &attempt.opened_by,
-        &form,
-        &answer.without_receipt(),
-    )
+    seal(gateway, attempt, &form, &answer.without_receipt())
+}
+
+/// Seals an answer for the owner of its execution, which in a later round another
+/// call opened. None where it is not kept.
+fn seal(gateway: &Gateway, attempt: &Attempt, form: &Form, answer: &[u8]) -> Option<Kept> {
+    let environment = &gateway.environment;
+    let (agent, opened_by) = (&attempt.arrival.agent, &attempt.opened_by);
+    gateway
+        .answers
+        .seal(environment, agent, opened_by, form, answer)
 }
 
 fn settlement(exchange: Exchange<Answered>) -> Option<(Settlement, Result<Answer, Reason>)> {

@@ -13,6 +13,8 @@ use crate::tls;
 const SUPPRESSED_EVERY: Duration = Duration::from_secs(10);
 /// How often tasks are looked for whose time is up.
 const TASKS_EVERY: Duration = Duration::from_secs(1);
+/// At which of these looks all open tasks are gone through, and not only the oldest.
+const ALL_TASKS_EVERY: u32 = 10;
 /// How often the certificate is looked at.
 const CERTIFICATE_EVERY: Duration = Duration::from_secs(1);
 /// How often it is looked whether a server is due to be asked for its tools, at
@@ -46,23 +48,32 @@ async fn settle_doubt(gateway: Arc<Gateway>) {
     }
 }
 
+/// Ends tasks whose time is up; apart, since there may be many.
+async fn end_overdue(gateway: Arc<Gateway>) {
+    let mut due = tokio::time::interval(TASKS_EVERY);
+    due.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    for look in (0..ALL_TASKS_EVERY).cycle() {
+        due.tick().await;
+        tasks::end_overdue(&gateway, look == 0).await;
+    }
+}
+
 /// What is done from time to time.
 pub(super) async fn chores(gateway: Arc<Gateway>, front: Option<Arc<tls::Front>>) {
     let mut suppressed = tokio::time::interval(SUPPRESSED_EVERY);
     let mut certificate = tokio::time::interval(CERTIFICATE_EVERY);
-    let mut overdue = tokio::time::interval(TASKS_EVERY);
     // They end with this.
     let mut others = JoinSet::new();
     for server in gateway.servers.values() {
         others.spawn(poll_catalog(Arc::clone(&gateway), Arc::clone(server)));
     }
     others.spawn(settle_doubt(Arc::clone(&gateway)));
+    others.spawn(end_overdue(Arc::clone(&gateway)));
     loop {
         tokio::select! {
             _ = suppressed.tick() => {
                 gateway.suppressed.write(&gateway.ledger, gateway.environment.now()).await;
             }
-            _ = overdue.tick() => tasks::end_overdue(&gateway).await,
             _ = certificate.tick() => {
                 if let Some(front) = &front {
                     front.refresh();

@@ -138,7 +138,10 @@ pub async fn prepare(mut config: Config, environment: Environment) -> Result<Pre
         Epochs::default()
     } else {
         let aliases = identities.aliases();
-        let entries = in_force(&environment, &in_use, &policies, &approved, aliases);
+        // A log that begins has nothing to withdraw: it holds that it was opened.
+        let begins = ledger.head().await?.size <= 1;
+        let known = servers.keys().filter(|_| !begins);
+        let entries = in_force(&environment, &in_use, &policies, &approved, known, aliases);
         first_entries(&ledger, entries).await?
     };
 

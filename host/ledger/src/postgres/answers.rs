@@ -1,4 +1,5 @@
-//! Settled answers that are kept for a while.
+//! Settled answers that are kept for a while, and the bounds of those that asked for
+//! a round that is awaited.
 //!
 //! They arrive sealed and are nobody's to read here. Each is kept in the
 //! transaction that settles; what is expired or beyond the bounds goes beside
@@ -69,6 +70,29 @@ pub(super) async fn expire(
                    ORDER BY expires_us LIMIT $4 FOR UPDATE OF a SKIP LOCKED)";
     let values: [Value<'_>; 4] = [
         (&now_us, Type::INT8),
+        (&bound(bounds.count), Type::INT8),
+        (&bound(bounds.bytes), Type::INT8),
+        (&DROPPED_AT_ONCE, Type::INT8),
+    ];
+    let dropped = client.execute_typed(sql, &values).await?;
+    let more = i64::try_from(dropped) == Ok(DROPPED_AT_ONCE);
+    Ok(drop_asked(client, bounds).await? || more)
+}
+
+/// Drops a few of the answers that asked for rounds, where they are beyond the bounds,
+/// the oldest executions' first; says whether there may be more. They have no time of
+/// their own: a round is awaited until it is answered or given up.
+async fn drop_asked(client: &Client, bounds: AnswerBounds) -> Result<bool, StoreError> {
+    let bound = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+    let sql = "DELETE FROM countersign.retained WHERE execution IN (\
+                   SELECT execution FROM countersign.retained r JOIN (\
+                       SELECT execution AS kept, row_number() OVER newest > $1 \
+                           OR sum(length(bytes)) OVER newest > $2 AS beyond \
+                       FROM countersign.retained \
+                       WINDOW newest AS (ORDER BY execution DESC)) k \
+                   ON k.kept = r.execution AND k.beyond \
+                   ORDER BY execution LIMIT $3 FOR UPDATE OF r SKIP LOCKED)";
+    let values: [Value<'_>; 3] = [
         (&bound(bounds.count), Type::INT8),
         (&bound(bounds.bytes), Type::INT8),
         (&DROPPED_AT_ONCE, Type::INT8),

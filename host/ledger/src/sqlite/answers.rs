@@ -1,4 +1,5 @@
-//! Settled answers that are kept for a while.
+//! Settled answers that are kept for a while, and the bounds of those that asked for
+//! a round that is awaited.
 //!
 //! They arrive sealed and are nobody's to read here. Each is kept in the
 //! transaction that settles, and goes with a later group: whenever some are
@@ -81,18 +82,36 @@ pub(super) fn expire(
     bounds: AnswerBounds,
     now_us: i64,
 ) -> Result<bool, StoreError> {
+    let asked = drop_asked(connection, bounds)?;
     let sql = "SELECT EXISTS (SELECT 1 FROM answers WHERE expires_us <= ?1)";
     let due: bool = connection
         .prepare_cached(sql)?
         .query_row(params![now_us], |row| row.get(0))?;
     if !due {
-        return Ok(false);
+        return Ok(asked);
     }
     connection.execute_batch("BEGIN IMMEDIATE")?;
     let now = total(connection)?;
     let more = drop_some(connection, now, bounds, now_us, DROPPED_AT_ONCE)?;
     connection.execute_batch("COMMIT")?;
-    Ok(more)
+    Ok(more || asked)
+}
+
+/// Drops a few of the answers that asked for rounds, where they are beyond the bounds,
+/// the oldest executions' first; says whether there may be more. They have no time of
+/// their own: a round is awaited until it is answered or given up.
+fn drop_asked(connection: &Connection, bounds: AnswerBounds) -> Result<bool, StoreError> {
+    let sql = "DELETE FROM retained WHERE execution IN (SELECT execution FROM (\
+                   SELECT execution, row_number() OVER newest > ?1 \
+                       OR sum(length(bytes)) OVER newest > ?2 AS beyond \
+                   FROM retained WINDOW newest AS (ORDER BY execution DESC)) \
+               WHERE beyond ORDER BY execution LIMIT ?3)";
+    let dropped = connection.prepare_cached(sql)?.execute(params![
+        Count(bounds.count),
+        Count(bounds.bytes),
+        Count(DROPPED_AT_ONCE)
+    ])?;
+    Ok(u64::try_from(dropped).is_ok_and(|dropped| dropped == DROPPED_AT_ONCE))
 }
 
 /// Drops at most `most`, the first to expire first, and writes the total; says

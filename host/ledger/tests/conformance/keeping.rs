@@ -3,10 +3,11 @@
 
 use std::time::Duration;
 
-use countersign_ledger::{AnswerBounds, Ledger, Verdict};
+use countersign_ledger::{AnswerBounds, Ledger, Settlement, Verdict};
 
 use crate::support::{
-    Fixture, Kept as Store, call, found, kept, not_sent, refused, reserve, run, unanswered, verify,
+    Fixture, Kept as Store, answer, call, found, kept, not_sent, refused, reserve, run, unanswered,
+    verify,
 };
 
 pub fn an_answer_is_kept_with_its_settlement_until_its_time_is_up_and_through_a_restart(on: Store) {
@@ -91,4 +92,46 @@ fn once_tidied(fixture: &Fixture, ledger: &Ledger, most: usize) -> String {
         std::thread::sleep(Duration::from_millis(10));
     }
     held
+}
+
+pub fn what_asked_for_rounds_beyond_the_bounds_goes_the_oldest_first(on: Store) {
+    let mut fixture = Fixture::on(on);
+    fixture.options.answers = AnswerBounds {
+        count: 3,
+        bytes: 100,
+    };
+    let ledger = fixture.open();
+    let ask = |name: &str, text: &str| {
+        let token = reserve(&ledger, &call(name, Some(name)));
+        token.gate().pass().unwrap();
+        let asked = Settlement::Asked {
+            issued: None,
+            answer: answer(text),
+            retained: text.as_bytes().to_vec(),
+        };
+        ledger.settle(token, asked).wait().unwrap();
+    };
+    let once_tidied = |most: u64| {
+        for _ in 0..600 {
+            if fixture.count("retained") <= most {
+                break;
+            }
+            fixture.clock.advance(Duration::from_millis(500));
+            drop(ledger.checkpoint().wait());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        fixture.count("retained")
+    };
+    for name in ["a", "b", "c", "d"] {
+        ask(name, "1234567890");
+    }
+    assert_eq!(once_tidied(3), 3);
+    ask("e", &"x".repeat(85));
+    assert_eq!(once_tidied(2), 2, "95 bytes of 100");
+    for (name, kept) in [("a", false), ("c", false), ("d", true), ("e", true)] {
+        let repeat = call(format!("{name}-again"), Some(name)).attempt();
+        let repeat = refused(ledger.reserve(repeat).wait().unwrap());
+        assert_eq!(repeat.retained.is_some(), kept, "{name}");
+    }
+    verify(&ledger);
 }

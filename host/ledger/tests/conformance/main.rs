@@ -77,7 +77,8 @@ on_each_store! {
         a_writer_that_panics_lets_nobody_wait_and_says_that_it_is_over;
     keeping: an_answer_is_kept_with_its_settlement_until_its_time_is_up_and_through_a_restart
         what_did_not_settle_with_an_answer_keeps_none
-        what_is_beyond_the_bounds_goes_the_first_to_expire_first;
+        what_is_beyond_the_bounds_goes_the_first_to_expire_first
+        what_asked_for_rounds_beyond_the_bounds_goes_the_oldest_first;
     recovering: what_an_earlier_incarnation_left_in_flight_is_blocked_and_never_fresh
         an_attempt_without_identifier_gets_its_terminal_entry_at_recovery
         an_operator_moves_a_blocked_execution_to_an_outcome_and_it_stays_used

@@ -181,7 +181,7 @@ impl Model {
             ..Line::of("rollback")
         });
         self.lines.push(Line::of("start"));
-        let lines = self.in_force();
+        let lines = self.in_force(false);
         self.lines.extend(lines);
         Told::word("done")
     }

@@ -29,7 +29,9 @@ impl Model {
         if !self.rolled_back {
             self.lines.push(Line::of("start"));
             self.recover();
-            for line in self.in_force() {
+            // A log that begins has nothing to withdraw.
+            let begins = self.lines.len() <= 1;
+            for line in self.in_force(begins) {
                 if self.boundary([line])? == Wrote::No {
                     // Without them nothing is served.
                     return Err(Died);
@@ -60,8 +62,9 @@ impl Model {
         }
     }
 
-    /// What the gateway decides by, from its start on.
-    pub(super) fn in_force(&self) -> Vec<Line> {
+    /// What the gateway decides by, from its start on; of servers of which nothing is
+    /// approved too, but in a log that begins.
+    pub(super) fn in_force(&self, begins: bool) -> Vec<Line> {
         let mut lines = vec![Line::of("start")];
         lines.extend(["exact@1.0.0", "jcs-integer@1.0.0"].map(|name| Line {
             profile: Some(name.to_owned()),
@@ -74,6 +77,14 @@ impl Model {
         lines.extend(self.lock.iter().map(|(server, approved)| Line {
             target: Some(server.name().to_owned()),
             approved: Some(approved.name()),
+            ..Line::of("catalog-approved")
+        }));
+        let withdrawn = Server::ALL.iter().filter(|server| {
+            let approved = self.lock.contains_key(server);
+            !begins && !approved
+        });
+        lines.extend(withdrawn.map(|server| Line {
+            target: Some(server.name().to_owned()),
             ..Line::of("catalog-approved")
         }));
         lines
