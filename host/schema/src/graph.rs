@@ -13,7 +13,7 @@ use countersign_canon::document::{Item, Kind};
 use jsonschema::Draft;
 
 use crate::work::Work;
-use crate::{Reason, SchemaRefused, places};
+use crate::{Reason, SchemaRefused, choice, places};
 
 /// Subschemas of one schema.
 const MAX_NODES: usize = 4_096;
@@ -50,12 +50,16 @@ struct Graph<'d> {
     places: BTreeSet<usize>,
 }
 
-/// Checks the references and the cost of a whole schema; where its subschemas
-/// begin, and what each takes.
-pub(crate) fn check(
-    document: &Document<'_>,
-    draft: Draft,
-) -> Result<BTreeMap<usize, Work>, SchemaRefused> {
+/// A schema that may be compiled.
+pub(crate) struct Checked {
+    /// Where its subschemas begin, and what each takes.
+    pub(crate) places: BTreeMap<usize, Work>,
+    /// Whether any subschema has an `anyOf` or `oneOf`.
+    pub(crate) chooses: bool,
+}
+
+/// Checks the references and the cost of a whole schema.
+pub(crate) fn check(document: &Document<'_>, draft: Draft) -> Result<Checked, SchemaRefused> {
     let mut graph = Graph {
         document,
         nodes: Vec::new(),
@@ -75,9 +79,14 @@ pub(crate) fn check(
     let order = graph.order()?;
     let works = graph.works(&order);
     graph.bounded(&order)?;
+    let mut choices = graph.items.iter().map(|item| choice::calls(*item));
+    let chooses = choices.any(|calls| calls > 0);
     let work = |number: usize| works.get(number).copied().unwrap_or_default();
     let known = graph.known.into_iter();
-    Ok(known.map(|(at, number)| (at, work(number))).collect())
+    Ok(Checked {
+        places: known.map(|(at, number)| (at, work(number))).collect(),
+        chooses,
+    })
 }
 
 impl<'d> Graph<'d> {
@@ -185,7 +194,8 @@ impl<'d> Graph<'d> {
                 let other = works.get(*next).copied().filter(|work| !work.is_counted());
                 work = work.and(other.unwrap_or_default());
             }
-            node.calls = if work.is_counted() { COUNTED_CALLS } else { 1 };
+            let counted = if work.is_counted() { COUNTED_CALLS } else { 1 };
+            node.calls = counted + choice::calls(*item);
             if let Some(place) = works.get_mut(*number) {
                 *place = work;
             }
@@ -253,8 +263,10 @@ impl<'d> Graph<'d> {
                 for next in &node.here {
                     sum = sum.saturating_add(of(&looks, *next));
                     deepest = deepest.max(of(&calls, *next));
-                    let marked = of(&looks, *next).saturating_add(of(&again, *next));
-                    marks = marks.saturating_add(marked);
+                    // Once for itself, and once for the condition that it may
+                    // stand in by now.
+                    let twice = of(&looks, *next).saturating_mul(2);
+                    marks = marks.saturating_add(twice.saturating_add(of(&again, *next)));
                 }
                 sum = sum.saturating_add(node.unevaluated.saturating_mul(marks));
                 for group in &node.within {

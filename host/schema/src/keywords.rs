@@ -1,5 +1,5 @@
-//! The keywords that compare numbers, on digits in place of floats; and the one
-//! that counts steps.
+//! The keywords that compare numbers, on digits in place of floats; the
+//! one that counts steps; and those that never hold.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use jsonschema::{Keyword, ValidationError, ValidationOptions};
 use serde_json::Value;
 
+use crate::choice;
 use crate::decimal::Decimal;
 use crate::instance::{self, Held, ViewJson};
 use crate::work::{self, Work};
@@ -25,6 +26,9 @@ struct Compared {
     test: Test,
     with: Decimal,
 }
+
+/// What stands where a choice does not hold.
+struct Failed;
 
 /// The values that may be, by their keys: looking one up does not depend on how
 /// many there are.
@@ -78,6 +82,16 @@ impl Keyword<'_, ViewJson> for OneOf {
     }
 }
 
+impl Keyword<'_, ViewJson> for Failed {
+    fn validate(&self, _: Held<'_>) -> Result<(), ValidationError<'static>> {
+        holds(false)
+    }
+
+    fn is_valid(&self, _: Held<'_>) -> bool {
+        false
+    }
+}
+
 fn holds(valid: bool) -> Result<(), ValidationError<'static>> {
     if valid {
         Ok(())
@@ -105,6 +119,9 @@ pub(crate) fn exact(mut options: Options) -> Options {
             let with = with.ok_or_else(|| ValidationError::custom("no number"))?;
             Ok(Box::new(Compared { test, with }))
         });
+    }
+    for keyword in choice::KEYWORDS {
+        options = options.with_keyword(choice::failed(keyword), |_, _, _| Ok(Box::new(Failed)));
     }
     options
         .with_keyword("const", |_, value, _| {

@@ -11,6 +11,7 @@
 
 #![forbid(unsafe_code)]
 
+mod choice;
 mod decimal;
 mod graph;
 mod input;

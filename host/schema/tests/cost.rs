@@ -129,9 +129,9 @@ fn each_list_of_a_schema_against_as_many_values_as_there_may_be_is_refused_in_ti
         (
             format!(
                 r#"{{"unevaluatedProperties":false,"anyOf":[{}]}}"#,
-                list(1_500, |n| format!(
+                list(1_300, |n| format!(
                     r#"{{"properties":{{"k{}":true}}}}"#,
-                    1_499 - n
+                    1_299 - n
                 ))
             ),
             &objects,
