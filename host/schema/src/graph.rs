@@ -12,7 +12,8 @@ use countersign_canon::Document;
 use countersign_canon::document::{Item, Kind};
 use jsonschema::Draft;
 
-use crate::work::Work;
+use crate::pattern::Patterns;
+use crate::work::{self, Work};
 use crate::{Reason, SchemaRefused, choice, places};
 
 /// Subschemas of one schema.
@@ -26,6 +27,9 @@ const MAX_CALLS: u64 = 512;
 const COUNTED_CALLS: u64 = 3;
 /// Levels of an instance: the arguments stand two below the action.
 const LEVELS: usize = 62;
+/// Steps for holding the names of properties against the patterns beside them,
+/// which the library does when it compiles.
+const MAX_NAMED: u64 = 1 << 18;
 
 /// One subschema: which others it applies.
 #[derive(Default)]
@@ -54,11 +58,12 @@ struct Graph<'d> {
 pub(crate) struct Checked {
     /// Where its subschemas begin, and what each takes.
     pub(crate) places: BTreeMap<usize, Work>,
+    pub(crate) patterns: Patterns,
     /// Whether any subschema has an `anyOf` or `oneOf`.
     pub(crate) chooses: bool,
 }
 
-/// Checks the references and the cost of a whole schema.
+/// Checks the references, the patterns and the cost of a whole schema.
 pub(crate) fn check(document: &Document<'_>, draft: Draft) -> Result<Checked, SchemaRefused> {
     let mut graph = Graph {
         document,
@@ -77,7 +82,9 @@ pub(crate) fn check(document: &Document<'_>, draft: Draft) -> Result<Checked, Sc
         next += 1;
     }
     let order = graph.order()?;
-    let works = graph.works(&order);
+    let mut patterns = Patterns::default();
+    let names = graph.patterns(&mut patterns)?;
+    let works = graph.works(&order, &names);
     graph.bounded(&order)?;
     let mut choices = graph.items.iter().map(|item| choice::calls(*item));
     let chooses = choices.any(|calls| calls > 0);
@@ -85,6 +92,7 @@ pub(crate) fn check(document: &Document<'_>, draft: Draft) -> Result<Checked, Sc
     let known = graph.known.into_iter();
     Ok(Checked {
         places: known.map(|(at, number)| (at, work(number))).collect(),
+        patterns,
         chooses,
     })
 }
@@ -180,16 +188,67 @@ impl<'d> Graph<'d> {
         Ok(node)
     }
 
+    /// Reads the patterns of what the library compiles; what those for names
+    /// weigh, of each subschema.
+    fn patterns(&self, patterns: &mut Patterns) -> Result<Vec<u64>, SchemaRefused> {
+        let mut names = vec![0_u64; self.nodes.len()];
+        let mut met = vec![false; self.nodes.len()];
+        let mut open = vec![0];
+        while let Some(number) = open.pop() {
+            let (Some(node), Some(item), Some(met), Some(names)) = (
+                self.nodes.get(number),
+                self.items.get(number),
+                met.get_mut(number),
+                names.get_mut(number),
+            ) else {
+                continue;
+            };
+            if std::mem::replace(met, true) {
+                continue;
+            }
+            open.extend(node.here.iter().chain(node.within.iter().flatten()));
+            if item.kind() != Kind::Object {
+                continue;
+            }
+            if let Some(pattern) = item.get("pattern")
+                && let Some(text) = pattern.text()
+            {
+                let read = patterns.text(&text);
+                read.map_err(|reason| SchemaRefused::new(reason, pattern.pointer()))?;
+            }
+            let members = |keyword: &str| {
+                let held = item.get(keyword);
+                let held = held.filter(|held| held.kind() == Kind::Object);
+                held.into_iter().flat_map(Item::children)
+            };
+            for member in members("patternProperties") {
+                let weight = patterns.name(member.name().unwrap_or_default());
+                let weight =
+                    weight.map_err(|reason| SchemaRefused::new(reason, member.pointer()))?;
+                *names = names.saturating_add(weight);
+            }
+            let text = members("properties").filter_map(Item::name);
+            let text: u64 = text.map(|name| work::text(name.len())).sum();
+            if text.saturating_mul(*names) > MAX_NAMED {
+                return Err(SchemaRefused::new(Reason::Cost, item.pointer()));
+            }
+        }
+        Ok(names)
+    }
+
     /// What each subschema takes, with those for the same value that are not
     /// counted themselves.
-    fn works(&mut self, order: &[usize]) -> Vec<Work> {
+    fn works(&mut self, order: &[usize], names: &[u64]) -> Vec<Work> {
         let mut works = vec![Work::default(); self.nodes.len()];
+        // What each that asks what was looked at goes through for each name.
+        let subschemas = u64::try_from(self.known.len()).unwrap_or(u64::MAX);
+        let asks = names.iter().copied().fold(subschemas, u64::saturating_add);
         for number in order {
             let (Some(node), Some(item)) = (self.nodes.get_mut(*number), self.items.get(*number))
             else {
                 continue;
             };
-            let mut work = Work::of(*item, self.known.len());
+            let mut work = Work::of(*item, asks, names.get(*number).copied().unwrap_or(0));
             for next in &node.here {
                 let other = works.get(*next).copied().filter(|work| !work.is_counted());
                 work = work.and(other.unwrap_or_default());

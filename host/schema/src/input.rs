@@ -5,7 +5,7 @@ use countersign_canon::{Document, Limits, View};
 use jsonschema::{Draft, PatternOptions, Validator};
 
 use crate::instance::{Held, ViewJson};
-use crate::{Reason, SchemaRefused, choice, graph, keywords, text, work};
+use crate::{Reason, SchemaRefused, choice, graph, keywords, pattern, text, work};
 
 /// What one schema may hold.
 const LIMITS: Limits = Limits {
@@ -14,11 +14,10 @@ const LIMITS: Limits = Limits {
     number_bytes: 1_024,
     nodes: 16_384,
 };
-/// What one pattern may grow to when it is compiled.
-const MAX_PATTERN_BYTES: usize = 1 << 20;
 /// What holding the arguments of one call against a schema may take, in steps:
-/// one for each value, each 32 bytes of text, and each entry of a list of the
-/// schema that is gone through for a value.
+/// one for each value, each 32 bytes of text, each entry of a list of the schema
+/// that is gone through for a value, and each 128 bytes of a compiled pattern
+/// that 32 bytes of text are held against.
 const MAX_STEPS: u64 = 1 << 24;
 /// What a thread may do that has other calls to attend to.
 const FEW_STEPS: u64 = 1 << 16;
@@ -69,10 +68,10 @@ impl InputSchema {
         let conditions = draft != Draft::Draft6;
         let value = text::schema(&document, &checked.places, conditions)?;
         let patterns = PatternOptions::regex()
-            .size_limit(MAX_PATTERN_BYTES)
-            .dfa_size_limit(MAX_PATTERN_BYTES);
+            .size_limit(pattern::MAX_BYTES)
+            .dfa_size_limit(pattern::MAX_BYTES);
         let options = jsonschema::options_for::<ViewJson>();
-        let options = keywords::exact(options)
+        let options = keywords::exact(options, checked.patterns)
             .with_draft(draft)
             .with_pattern_options(patterns)
             .offline()

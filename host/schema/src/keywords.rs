@@ -1,5 +1,5 @@
-//! The keywords that compare numbers, on digits in place of floats; the
-//! one that counts steps; and those that never hold.
+//! The keywords that compare numbers, on digits in place of floats; patterns,
+//! which are counted; the one that counts steps; and those that never hold.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::choice;
 use crate::decimal::Decimal;
 use crate::instance::{self, Held, ViewJson};
+use crate::pattern::Patterns;
 use crate::work::{self, Work};
 
 /// A comparison that a keyword makes.
@@ -102,8 +103,8 @@ fn holds(valid: bool) -> Result<(), ValidationError<'static>> {
 
 type Options = ValidationOptions<'static, std::sync::Arc<dyn jsonschema::Retrieve>, ViewJson>;
 
-/// Puts these in place of the library's own.
-pub(crate) fn exact(mut options: Options) -> Options {
+/// Puts these in place of the library's own, with the schema's patterns.
+pub(crate) fn exact(mut options: Options, patterns: Patterns) -> Options {
     for (name, test) in [
         ("minimum", Test::Minimum),
         ("maximum", Test::Maximum),
@@ -124,6 +125,11 @@ pub(crate) fn exact(mut options: Options) -> Options {
         options = options.with_keyword(choice::failed(keyword), |_, _, _| Ok(Box::new(Failed)));
     }
     options
+        .with_keyword("pattern", move |_, value, _| {
+            let pattern = value.as_str().and_then(|text| patterns.get(text));
+            let pattern = pattern.ok_or_else(|| ValidationError::custom("no pattern"))?;
+            Ok(Box::new(pattern))
+        })
         .with_keyword("const", |_, value, _| {
             Ok(Box::new(OneOf::new(std::slice::from_ref(value))))
         })
