@@ -27,6 +27,10 @@ const MAX_CALLS: u64 = 512;
 const COUNTED_CALLS: u64 = 3;
 /// Levels of an instance: the arguments stand two below the action.
 const LEVELS: usize = 62;
+/// What the library may make for keywords that ask what others have looked at:
+/// for each it goes every way to a subschema for the same value, and compiles
+/// what stands there once more. In values of the schema's text.
+const MAX_ASKED: u64 = 100_000;
 /// Steps for holding the names of properties against the patterns beside them,
 /// which the library does when it compiles.
 const MAX_NAMED: u64 = 1 << 18;
@@ -86,6 +90,7 @@ pub(crate) fn check(document: &Document<'_>, draft: Draft) -> Result<Checked, Sc
     let names = graph.patterns(&mut patterns)?;
     let works = graph.works(&order, &names);
     graph.bounded(&order)?;
+    graph.asked(&order)?;
     let mut choices = graph.items.iter().map(|item| choice::calls(*item));
     let chooses = choices.any(|calls| calls > 0);
     let work = |number: usize| works.get(number).copied().unwrap_or_default();
@@ -262,6 +267,33 @@ impl<'d> Graph<'d> {
         works
     }
 
+    /// What is made for the keywords that ask what others have looked at.
+    fn asked(&self, order: &[usize]) -> Result<(), SchemaRefused> {
+        if self.nodes.iter().all(|node| node.unevaluated == 0) {
+            return Ok(());
+        }
+        let mut sizes = vec![0_u64; self.nodes.len()];
+        let mut asked = 0_u64;
+        for number in order {
+            let (Some(node), Some(item)) = (self.nodes.get(*number), self.items.get(*number))
+            else {
+                continue;
+            };
+            let mut size = values(*item);
+            for next in &node.here {
+                size = size.saturating_add(sizes.get(*next).copied().unwrap_or(0));
+            }
+            if let Some(place) = sizes.get_mut(*number) {
+                *place = size;
+            }
+            asked = asked.saturating_add(node.unevaluated.saturating_mul(size));
+            if asked > MAX_ASKED {
+                return Err(SchemaRefused::new(Reason::Cost, item.pointer()));
+            }
+        }
+        Ok(())
+    }
+
     /// Every node after those that it applies to the same value.
     fn order(&self) -> Result<Vec<usize>, SchemaRefused> {
         #[derive(Clone, Copy, PartialEq)]
@@ -344,6 +376,14 @@ impl<'d> Graph<'d> {
                     *mark = marks;
                 }
             }
+            // The library compiles whatever can be reached, however deep no
+            // instance comes.
+            if level == 0
+                && let Some(at) = looks.iter().position(|looks| *looks > MAX_LOOKS)
+            {
+                let at = self.items.get(at).map(|item| item.pointer());
+                return Err(SchemaRefused::new(Reason::Cost, at.unwrap_or_default()));
+            }
             let excess = looks.first().is_some_and(|looks| *looks > MAX_LOOKS)
                 || calls.first().is_some_and(|calls| *calls > MAX_CALLS);
             if excess {
@@ -353,4 +393,11 @@ impl<'d> Graph<'d> {
         }
         Ok(())
     }
+}
+
+/// How many values the text of one holds, itself among them; its depth is bounded
+/// by the reader.
+fn values(item: Item<'_>) -> u64 {
+    let within = item.children().map(values);
+    within.fold(1, u64::saturating_add)
 }
