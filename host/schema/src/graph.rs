@@ -14,7 +14,7 @@ use jsonschema::Draft;
 
 use crate::pattern::Patterns;
 use crate::work::{self, Work};
-use crate::{Reason, SchemaRefused, choice, places};
+use crate::{Reason, SchemaRefused, choice, places, reference};
 
 /// Subschemas of one schema.
 const MAX_NODES: usize = 4_096;
@@ -127,11 +127,8 @@ impl<'d> Graph<'d> {
             let refused = |reason| Err(SchemaRefused::new(reason, member.pointer()));
             match member.name().unwrap_or_default() {
                 "$ref" => {
-                    let text = member.text().unwrap_or_default().into_owned();
-                    let target = text
-                        .strip_prefix('#')
-                        .filter(|pointer| !pointer.contains('%'))
-                        .and_then(|pointer| self.document.find(pointer))
+                    let target = reference::pointer(&member.text().unwrap_or_default())
+                        .and_then(|pointer| self.document.find(&pointer))
                         .filter(|target| self.places.contains(&target.offset()));
                     let Some(target) = target else {
                         return refused(Reason::Reference);

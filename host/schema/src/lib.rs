@@ -19,6 +19,7 @@ mod instance;
 mod keywords;
 mod pattern;
 mod places;
+mod reference;
 mod text;
 mod work;
 

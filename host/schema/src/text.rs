@@ -8,7 +8,7 @@ use serde_json::{Map, Number, Value, json};
 
 use crate::decimal::Decimal;
 use crate::work::{self, Work};
-use crate::{Reason, SchemaRefused, choice};
+use crate::{Reason, SchemaRefused, choice, reference};
 
 /// The whole schema, whose subschemas begin at these places, each with what it
 /// takes. What it says of itself is left out: it was read, and must not be read
@@ -95,10 +95,10 @@ impl Writing<'_> {
     }
 
     /// A reference within the schema, to where what it names stands now.
-    fn moved(&self, reference: &str) -> String {
-        let mut at = String::from("#");
-        let mut old = String::new();
-        for step in reference.trim_start_matches('#').split('/').skip(1) {
+    fn moved(&self, text: &str) -> String {
+        let (mut at, mut old) = (String::new(), String::new());
+        let pointer = reference::pointer(text).unwrap_or_default();
+        for step in pointer.split('/').skip(1) {
             let from = self.document.find(&old);
             if from.is_some_and(|from| self.work(from).is_some()) {
                 at.push_str("/allOf/1");
@@ -108,7 +108,7 @@ impl Writing<'_> {
             old.push_str(step);
             at.push_str(&moved.unwrap_or_else(|| format!("/{step}")));
         }
-        at
+        reference::to(&at)
     }
 
     /// Where a choice of a subschema stands now.
