@@ -12,8 +12,9 @@ use countersign_canon::Document;
 use countersign_canon::document::{Item, Kind};
 use jsonschema::Draft;
 
-use crate::work::Work;
-use crate::{Reason, SchemaRefused, places};
+use crate::pattern::Patterns;
+use crate::work::{self, Work};
+use crate::{Reason, SchemaRefused, choice, places, reference};
 
 /// Subschemas of one schema.
 const MAX_NODES: usize = 4_096;
@@ -26,6 +27,13 @@ const MAX_CALLS: u64 = 512;
 const COUNTED_CALLS: u64 = 3;
 /// Levels of an instance: the arguments stand two below the action.
 const LEVELS: usize = 62;
+/// What the library may make for keywords that ask what others have looked at:
+/// for each it goes every way to a subschema for the same value, and compiles
+/// what stands there once more. In values of the schema's text.
+const MAX_ASKED: u64 = 100_000;
+/// Steps for holding the names of properties against the patterns beside them,
+/// which the library does when it compiles.
+const MAX_NAMED: u64 = 1 << 18;
 
 /// One subschema: which others it applies.
 #[derive(Default)]
@@ -50,12 +58,17 @@ struct Graph<'d> {
     places: BTreeSet<usize>,
 }
 
-/// Checks the references and the cost of a whole schema; where its subschemas
-/// begin, and what each takes.
-pub(crate) fn check(
-    document: &Document<'_>,
-    draft: Draft,
-) -> Result<BTreeMap<usize, Work>, SchemaRefused> {
+/// A schema that may be compiled.
+pub(crate) struct Checked {
+    /// Where its subschemas begin, and what each takes.
+    pub(crate) places: BTreeMap<usize, Work>,
+    pub(crate) patterns: Patterns,
+    /// Whether any subschema has an `anyOf` or `oneOf`.
+    pub(crate) chooses: bool,
+}
+
+/// Checks the references, the patterns and the cost of a whole schema.
+pub(crate) fn check(document: &Document<'_>, draft: Draft) -> Result<Checked, SchemaRefused> {
     let mut graph = Graph {
         document,
         nodes: Vec::new(),
@@ -73,11 +86,20 @@ pub(crate) fn check(
         next += 1;
     }
     let order = graph.order()?;
-    let works = graph.works(&order);
+    let mut patterns = Patterns::default();
+    let names = graph.patterns(&mut patterns)?;
+    let works = graph.works(&order, &names);
     graph.bounded(&order)?;
+    graph.asked(&order)?;
+    let mut choices = graph.items.iter().map(|item| choice::calls(*item));
+    let chooses = choices.any(|calls| calls > 0);
     let work = |number: usize| works.get(number).copied().unwrap_or_default();
     let known = graph.known.into_iter();
-    Ok(known.map(|(at, number)| (at, work(number))).collect())
+    Ok(Checked {
+        places: known.map(|(at, number)| (at, work(number))).collect(),
+        patterns,
+        chooses,
+    })
 }
 
 impl<'d> Graph<'d> {
@@ -105,11 +127,8 @@ impl<'d> Graph<'d> {
             let refused = |reason| Err(SchemaRefused::new(reason, member.pointer()));
             match member.name().unwrap_or_default() {
                 "$ref" => {
-                    let text = member.text().unwrap_or_default().into_owned();
-                    let target = text
-                        .strip_prefix('#')
-                        .filter(|pointer| !pointer.contains('%'))
-                        .and_then(|pointer| self.document.find(pointer))
+                    let target = reference::pointer(&member.text().unwrap_or_default())
+                        .and_then(|pointer| self.document.find(&pointer))
                         .filter(|target| self.places.contains(&target.offset()));
                     let Some(target) = target else {
                         return refused(Reason::Reference);
@@ -171,26 +190,105 @@ impl<'d> Graph<'d> {
         Ok(node)
     }
 
+    /// Reads the patterns of what the library compiles; what those for names
+    /// weigh, of each subschema.
+    fn patterns(&self, patterns: &mut Patterns) -> Result<Vec<u64>, SchemaRefused> {
+        let mut names = vec![0_u64; self.nodes.len()];
+        let mut met = vec![false; self.nodes.len()];
+        let mut open = vec![0];
+        while let Some(number) = open.pop() {
+            let (Some(node), Some(item), Some(met), Some(names)) = (
+                self.nodes.get(number),
+                self.items.get(number),
+                met.get_mut(number),
+                names.get_mut(number),
+            ) else {
+                continue;
+            };
+            if std::mem::replace(met, true) {
+                continue;
+            }
+            open.extend(node.here.iter().chain(node.within.iter().flatten()));
+            if item.kind() != Kind::Object {
+                continue;
+            }
+            if let Some(pattern) = item.get("pattern")
+                && let Some(text) = pattern.text()
+            {
+                let read = patterns.text(&text);
+                read.map_err(|reason| SchemaRefused::new(reason, pattern.pointer()))?;
+            }
+            let members = |keyword: &str| {
+                let held = item.get(keyword);
+                let held = held.filter(|held| held.kind() == Kind::Object);
+                held.into_iter().flat_map(Item::children)
+            };
+            for member in members("patternProperties") {
+                let weight = patterns.name(member.name().unwrap_or_default());
+                let weight =
+                    weight.map_err(|reason| SchemaRefused::new(reason, member.pointer()))?;
+                *names = names.saturating_add(weight);
+            }
+            let text = members("properties").filter_map(Item::name);
+            let text: u64 = text.map(|name| work::text(name.len())).sum();
+            if text.saturating_mul(*names) > MAX_NAMED {
+                return Err(SchemaRefused::new(Reason::Cost, item.pointer()));
+            }
+        }
+        Ok(names)
+    }
+
     /// What each subschema takes, with those for the same value that are not
     /// counted themselves.
-    fn works(&mut self, order: &[usize]) -> Vec<Work> {
+    fn works(&mut self, order: &[usize], names: &[u64]) -> Vec<Work> {
         let mut works = vec![Work::default(); self.nodes.len()];
+        // What each that asks what was looked at goes through for each name.
+        let subschemas = u64::try_from(self.known.len()).unwrap_or(u64::MAX);
+        let asks = names.iter().copied().fold(subschemas, u64::saturating_add);
         for number in order {
             let (Some(node), Some(item)) = (self.nodes.get_mut(*number), self.items.get(*number))
             else {
                 continue;
             };
-            let mut work = Work::of(*item, self.known.len());
+            let mut work = Work::of(*item, asks, names.get(*number).copied().unwrap_or(0));
             for next in &node.here {
                 let other = works.get(*next).copied().filter(|work| !work.is_counted());
                 work = work.and(other.unwrap_or_default());
             }
-            node.calls = if work.is_counted() { COUNTED_CALLS } else { 1 };
+            let counted = if work.is_counted() { COUNTED_CALLS } else { 1 };
+            node.calls = counted + choice::calls(*item);
             if let Some(place) = works.get_mut(*number) {
                 *place = work;
             }
         }
         works
+    }
+
+    /// What is made for the keywords that ask what others have looked at.
+    fn asked(&self, order: &[usize]) -> Result<(), SchemaRefused> {
+        if self.nodes.iter().all(|node| node.unevaluated == 0) {
+            return Ok(());
+        }
+        let mut sizes = vec![0_u64; self.nodes.len()];
+        let mut asked = 0_u64;
+        for number in order {
+            let (Some(node), Some(item)) = (self.nodes.get(*number), self.items.get(*number))
+            else {
+                continue;
+            };
+            let mut size = values(*item);
+            for next in &node.here {
+                size = size.saturating_add(sizes.get(*next).copied().unwrap_or(0));
+            }
+            if let Some(place) = sizes.get_mut(*number) {
+                *place = size;
+            }
+            asked = asked.saturating_add(node.unevaluated.saturating_mul(size));
+            if asked > MAX_ASKED {
+                return Err(SchemaRefused::new(Reason::Cost, item.pointer()));
+            }
+        }
+        Ok(())
     }
 
     /// Every node after those that it applies to the same value.
@@ -253,8 +351,10 @@ impl<'d> Graph<'d> {
                 for next in &node.here {
                     sum = sum.saturating_add(of(&looks, *next));
                     deepest = deepest.max(of(&calls, *next));
-                    let marked = of(&looks, *next).saturating_add(of(&again, *next));
-                    marks = marks.saturating_add(marked);
+                    // Once for itself, and once for the condition that it may
+                    // stand in by now.
+                    let twice = of(&looks, *next).saturating_mul(2);
+                    marks = marks.saturating_add(twice.saturating_add(of(&again, *next)));
                 }
                 sum = sum.saturating_add(node.unevaluated.saturating_mul(marks));
                 for group in &node.within {
@@ -273,6 +373,14 @@ impl<'d> Graph<'d> {
                     *mark = marks;
                 }
             }
+            // The library compiles whatever can be reached, however deep no
+            // instance comes.
+            if level == 0
+                && let Some(at) = looks.iter().position(|looks| *looks > MAX_LOOKS)
+            {
+                let at = self.items.get(at).map(|item| item.pointer());
+                return Err(SchemaRefused::new(Reason::Cost, at.unwrap_or_default()));
+            }
             let excess = looks.first().is_some_and(|looks| *looks > MAX_LOOKS)
                 || calls.first().is_some_and(|calls| *calls > MAX_CALLS);
             if excess {
@@ -282,4 +390,11 @@ impl<'d> Graph<'d> {
         }
         Ok(())
     }
+}
+
+/// How many values the text of one holds, itself among them; its depth is bounded
+/// by the reader.
+fn values(item: Item<'_>) -> u64 {
+    let within = item.children().map(values);
+    within.fold(1, u64::saturating_add)
 }

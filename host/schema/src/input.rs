@@ -5,7 +5,7 @@ use countersign_canon::{Document, Limits, View};
 use jsonschema::{Draft, PatternOptions, Validator};
 
 use crate::instance::{Held, ViewJson};
-use crate::{Reason, SchemaRefused, graph, keywords, text, work};
+use crate::{Reason, SchemaRefused, choice, graph, keywords, pattern, text, work};
 
 /// What one schema may hold.
 const LIMITS: Limits = Limits {
@@ -14,11 +14,10 @@ const LIMITS: Limits = Limits {
     number_bytes: 1_024,
     nodes: 16_384,
 };
-/// What one pattern may grow to when it is compiled.
-const MAX_PATTERN_BYTES: usize = 1 << 20;
 /// What holding the arguments of one call against a schema may take, in steps:
-/// one for each value, each 32 bytes of text, and each entry of a list of the
-/// schema that is gone through for a value.
+/// one for each value, each 32 bytes of text, each entry of a list of the schema
+/// that is gone through for a value, and each 128 bytes of a compiled pattern
+/// that 32 bytes of text are held against.
 const MAX_STEPS: u64 = 1 << 24;
 /// What a thread may do that has other calls to attend to.
 const FEW_STEPS: u64 = 1 << 16;
@@ -28,6 +27,9 @@ const MAX_POINTER: usize = 256;
 /// A compiled schema; shared freely between threads.
 pub struct InputSchema {
     validator: Validator<ViewJson>,
+    /// Whether finding where arguments do not fit takes no more than finding
+    /// that they do not.
+    located: bool,
 }
 
 /// Arguments that do not fit. Nothing of their values is in it.
@@ -37,7 +39,8 @@ pub struct Misfit {
     /// Where, from the action's root; the caller's text, cut within 256 bytes.
     pub pointer: String,
     /// The keyword of the schema that does not hold; `steps`, where finding out
-    /// takes more than 16,777,216 of them.
+    /// takes more than 16,777,216 of them; `schema`, where it is not looked for:
+    /// with an `anyOf` or `oneOf` of draft-06.
     pub keyword: String,
 }
 
@@ -61,12 +64,14 @@ impl InputSchema {
             return Err(missing());
         }
         let draft = draft(document.root())?;
-        let places = graph::check(&document, draft)?;
-        let value = text::schema(&document, &places)?;
+        let checked = graph::check(&document, draft)?;
+        let conditions = draft != Draft::Draft6;
+        let value = text::schema(&document, &checked.places, conditions)?;
         let patterns = PatternOptions::regex()
-            .size_limit(MAX_PATTERN_BYTES)
-            .dfa_size_limit(MAX_PATTERN_BYTES);
-        let options = keywords::exact(jsonschema::options_for::<ViewJson>())
+            .size_limit(pattern::MAX_BYTES)
+            .dfa_size_limit(pattern::MAX_BYTES);
+        let options = jsonschema::options_for::<ViewJson>();
+        let options = keywords::exact(options, checked.patterns)
             .with_draft(draft)
             .with_pattern_options(patterns)
             .offline()
@@ -81,7 +86,10 @@ impl InputSchema {
             };
             SchemaRefused::new(reason, at)
         })?;
-        Ok(Self { validator })
+        Ok(Self {
+            validator,
+            located: conditions || !checked.chooses,
+        })
     }
 
     /// Holds the arguments of an action against the schema; absent ones stand
@@ -114,6 +122,9 @@ impl InputSchema {
             if self.validator.is_valid(held) {
                 return Ok(());
             }
+            if !self.located {
+                return Err(misfit("", "schema".to_owned()));
+            }
             let (path, keyword) = match self.validator.validate(held) {
                 Err(error) => (
                     error.instance_path().to_string(),
@@ -140,6 +151,9 @@ fn misfit(path: &str, keyword: String) -> Misfit {
 
 /// The last step of a schema's path that is a keyword and no number or name.
 fn keyword(path: &str) -> String {
+    if let Some(choice) = choice::keyword(path) {
+        return choice.to_owned();
+    }
     let last = path.rsplit('/').find(|step| {
         !step.is_empty()
             && step

@@ -1,5 +1,5 @@
-//! The keywords that compare numbers, on digits in place of floats; and the one
-//! that counts steps.
+//! The keywords that compare numbers, on digits in place of floats; patterns,
+//! which are counted; the one that counts steps; and those that never hold.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -7,8 +7,10 @@ use std::collections::HashSet;
 use jsonschema::{Keyword, ValidationError, ValidationOptions};
 use serde_json::Value;
 
+use crate::choice;
 use crate::decimal::Decimal;
 use crate::instance::{self, Held, ViewJson};
+use crate::pattern::Patterns;
 use crate::work::{self, Work};
 
 /// A comparison that a keyword makes.
@@ -25,6 +27,9 @@ struct Compared {
     test: Test,
     with: Decimal,
 }
+
+/// What stands where a choice does not hold.
+struct Failed;
 
 /// The values that may be, by their keys: looking one up does not depend on how
 /// many there are.
@@ -78,6 +83,16 @@ impl Keyword<'_, ViewJson> for OneOf {
     }
 }
 
+impl Keyword<'_, ViewJson> for Failed {
+    fn validate(&self, _: Held<'_>) -> Result<(), ValidationError<'static>> {
+        holds(false)
+    }
+
+    fn is_valid(&self, _: Held<'_>) -> bool {
+        false
+    }
+}
+
 fn holds(valid: bool) -> Result<(), ValidationError<'static>> {
     if valid {
         Ok(())
@@ -88,8 +103,8 @@ fn holds(valid: bool) -> Result<(), ValidationError<'static>> {
 
 type Options = ValidationOptions<'static, std::sync::Arc<dyn jsonschema::Retrieve>, ViewJson>;
 
-/// Puts these in place of the library's own.
-pub(crate) fn exact(mut options: Options) -> Options {
+/// Puts these in place of the library's own, with the schema's patterns.
+pub(crate) fn exact(mut options: Options, patterns: Patterns) -> Options {
     for (name, test) in [
         ("minimum", Test::Minimum),
         ("maximum", Test::Maximum),
@@ -106,7 +121,15 @@ pub(crate) fn exact(mut options: Options) -> Options {
             Ok(Box::new(Compared { test, with }))
         });
     }
+    for keyword in choice::KEYWORDS {
+        options = options.with_keyword(choice::failed(keyword), |_, _, _| Ok(Box::new(Failed)));
+    }
     options
+        .with_keyword("pattern", move |_, value, _| {
+            let pattern = value.as_str().and_then(|text| patterns.get(text));
+            let pattern = pattern.ok_or_else(|| ValidationError::custom("no pattern"))?;
+            Ok(Box::new(pattern))
+        })
         .with_keyword("const", |_, value, _| {
             Ok(Box::new(OneOf::new(std::slice::from_ref(value))))
         })

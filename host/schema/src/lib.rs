@@ -11,12 +11,15 @@
 
 #![forbid(unsafe_code)]
 
+mod choice;
 mod decimal;
 mod graph;
 mod input;
 mod instance;
 mod keywords;
+mod pattern;
 mod places;
+mod reference;
 mod text;
 mod work;
 
@@ -62,7 +65,7 @@ pub enum Reason {
     Cycle,
     /// It is too large, or one value would be looked at too often.
     Cost,
-    /// A pattern that cannot be matched in linear time.
+    /// A pattern that cannot be matched in linear time, or is too large.
     Pattern,
     /// A number that is not held exactly.
     Number,
@@ -78,7 +81,7 @@ impl fmt::Display for Reason {
             Self::Reference => "a reference that is no `#` or `#/…` to a schema within the schema, or a part with a name of its own",
             Self::Cycle => "it leads back to itself without descending",
             Self::Cost => "it is too large, or looks at one value too often",
-            Self::Pattern => "a pattern that cannot be matched in linear time",
+            Self::Pattern => "a pattern that cannot be matched in linear time, or is too large",
             Self::Number => "a number of more than 15 significant digits that is no 64-bit integer",
             Self::Invalid => "it is no valid schema of its dialect",
         })

@@ -8,16 +8,23 @@ use serde_json::{Map, Number, Value, json};
 
 use crate::decimal::Decimal;
 use crate::work::{self, Work};
-use crate::{Reason, SchemaRefused};
+use crate::{Reason, SchemaRefused, choice, reference};
 
 /// The whole schema, whose subschemas begin at these places, each with what it
 /// takes. What it says of itself is left out: it was read, and must not be read
-/// differently.
+/// differently. Choices become conditions ([`choice`]) where the dialect has
+/// such.
 pub(crate) fn schema(
     document: &Document<'_>,
     places: &BTreeMap<usize, Work>,
+    conditions: bool,
 ) -> Result<Value, SchemaRefused> {
-    Writing { document, places }.value(document.root())
+    let writing = Writing {
+        document,
+        places,
+        conditions,
+    };
+    writing.value(document.root())
 }
 
 /// A schema on its way to the library.
@@ -28,6 +35,7 @@ pub(crate) fn schema(
 struct Writing<'d> {
     document: &'d Document<'d>,
     places: &'d BTreeMap<usize, Work>,
+    conditions: bool,
 }
 
 impl Writing<'_> {
@@ -70,8 +78,9 @@ impl Writing<'_> {
             let text = member.kind() == Kind::String;
             let value = match name {
                 "$schema" | "$id" if whole && text => continue,
-                // Counting is ours.
+                // Ours.
                 work::NAME if place => continue,
+                name if place && choice::is_failed(name) => continue,
                 "$ref" if place && text => {
                     Value::String(self.moved(&member.text().unwrap_or_default()))
                 }
@@ -79,24 +88,33 @@ impl Writing<'_> {
             };
             members.insert(name.to_owned(), value);
         }
+        if place && self.conditions {
+            choice::rewrite(item, &mut members);
+        }
         Ok(members)
     }
 
     /// A reference within the schema, to where what it names stands now.
-    fn moved(&self, reference: &str) -> String {
-        let mut at = String::from("#");
-        let mut old = String::new();
-        for step in reference.trim_start_matches('#').split('/').skip(1) {
+    fn moved(&self, text: &str) -> String {
+        let (mut at, mut old) = (String::new(), String::new());
+        let pointer = reference::pointer(text).unwrap_or_default();
+        for step in pointer.split('/').skip(1) {
             let from = self.document.find(&old);
             if from.is_some_and(|from| self.work(from).is_some()) {
                 at.push_str("/allOf/1");
             }
-            for pointer in [&mut at, &mut old] {
-                pointer.push('/');
-                pointer.push_str(step);
-            }
+            let moved = from.and_then(|from| self.choice(from, step));
+            old.push('/');
+            old.push_str(step);
+            at.push_str(&moved.unwrap_or_else(|| format!("/{step}")));
         }
-        at
+        reference::to(&at)
+    }
+
+    /// Where a choice of a subschema stands now.
+    fn choice(&self, item: Item<'_>, keyword: &str) -> Option<String> {
+        let place = self.conditions && self.places.contains_key(&item.offset());
+        place.then(|| choice::steps(item, keyword))?
     }
 }
 

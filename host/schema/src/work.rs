@@ -45,12 +45,13 @@ pub(crate) fn spend(steps: u64) -> bool {
     })
 }
 
-/// Takes the steps for a text of so many bytes.
+/// Takes the steps for a text.
 pub(crate) fn spend_text(bytes: usize) -> bool {
     spend(text(bytes))
 }
 
-fn text(bytes: usize) -> u64 {
+/// The steps for a text of so many bytes.
+pub(crate) fn text(bytes: usize) -> u64 {
     1 + u64::try_from(bytes / STRIDE).unwrap_or(u64::MAX)
 }
 
@@ -62,8 +63,9 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// What a subschema goes through itself, of a schema of so many.
-    pub(crate) fn of(item: Item<'_>, subschemas: usize) -> Self {
+    /// What a subschema goes through itself: for each name, `asks` where it asks
+    /// what others have looked at, and `names` for its own patterns.
+    pub(crate) fn of(item: Item<'_>, asks: u64, names: u64) -> Self {
         let mut work = Self::default();
         if item.kind() != Kind::Object {
             return work;
@@ -73,10 +75,12 @@ impl Work {
             work.here += 1;
             match member.name().unwrap_or_default() {
                 "$defs" | "definitions" | "default" | "examples" | "const" | "enum" => {}
-                "unevaluatedItems" | "unevaluatedProperties" => work.each += number(subschemas),
+                "unevaluatedItems" | "unevaluatedProperties" => {
+                    work.each = work.each.saturating_add(asks);
+                }
                 name => {
                     if name == "patternProperties" {
-                        work.each += number(member.count());
+                        work.each = work.each.saturating_add(names);
                     }
                     let lists = member.children().filter(|each| each.kind() == Kind::Array);
                     work.here += number(member.count() + lists.map(Item::count).sum::<usize>());

@@ -324,7 +324,7 @@ fn every_way_to_look_at_a_value_twice_or_at_too_much_is_counted() {
             Reason::Reference,
         ),
         (
-            r##"{"$ref":"#/$defs/a%20b","$defs":{"a b":{},"a%20b":{}}}"##,
+            r##"{"$ref":"#/$defs/a%2520b","$defs":{"a b":{},"a%20b":{}}}"##,
             Reason::Reference,
         ),
         (&many, Reason::Cost),

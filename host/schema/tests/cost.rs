@@ -5,7 +5,7 @@
 mod support;
 
 use countersign_canon::View;
-use countersign_schema::InputSchema;
+use countersign_schema::{InputSchema, Reason};
 use support::{schema, view};
 
 fn list(count: usize, of: impl Fn(usize) -> String) -> String {
@@ -129,9 +129,9 @@ fn each_list_of_a_schema_against_as_many_values_as_there_may_be_is_refused_in_ti
         (
             format!(
                 r#"{{"unevaluatedProperties":false,"anyOf":[{}]}}"#,
-                list(1_500, |n| format!(
+                list(1_300, |n| format!(
                     r#"{{"properties":{{"k{}":true}}}}"#,
-                    1_499 - n
+                    1_299 - n
                 ))
             ),
             &objects,
@@ -235,4 +235,58 @@ fn a_value_that_does_not_fit_is_not_copied_for_each_way_in_which_it_does_not() {
     let ways = list(4_000, |_| r#"{"type":"null"}"#.to_owned());
     let schema = schema(&format!(r#"{{"properties":{{"a":{{"anyOf":[{ways}]}}}}}}"#));
     assert_eq!(outcome(&schema, &many(250_000, "7")), "anyOf");
+}
+
+#[test]
+fn what_compiling_takes_is_bounded_wherever_it_stands() {
+    // Each the way to the next, deeper than any arguments.
+    let deep = |last: &str| {
+        let levels = list(63, |n| {
+            format!(r##""i{n}":{{"items":{{"$ref":"#/$defs/i{}"}}}}"##, n + 1)
+        });
+        format!(r##"{levels},"i63":{last}"##)
+    };
+    let defs = |count: usize, last: &str| {
+        let doubled = list(count, |n| {
+            let next = format!(r##"{{"$ref":"#/$defs/d{n}"}}"##);
+            format!(r#""d{}":{{"allOf":[{next},{next}]}}"#, n + 1)
+        });
+        let last = deep(&format!(r##"{{{last}"$ref":"#/$defs/d{count}"}}"##));
+        format!(
+            r##"{{"$ref":"#/$defs/i0","$defs":{{{last},{doubled},"d0":{{"type":"object"}}}}}}"##
+        )
+    };
+    let names = list(700, |n| format!(r#""a-name-{n}":true"#));
+    let wide = |part: &str, count: usize| {
+        let (keyword, part) = part.split_once(' ').unwrap();
+        let part = part.replace("NAMES", &format!(r#"{{"properties":{{{names}}}}}"#));
+        let ways = list(count, |_| r##"{"$ref":"#/$defs/B"}"##.to_owned());
+        format!(r##"{{"{keyword}":false,"anyOf":[{ways}],"$defs":{{"B":{part}}}}}"##)
+    };
+    let asks = r#""unevaluatedProperties":false,"#;
+    let mut cases = vec![
+        (defs(14, asks), true),
+        (defs(14, r#""unevaluatedItems":false,"#), true),
+        (defs(14, ""), true),
+        (defs(5, asks), false),
+        (defs(5, ""), false),
+    ];
+    for part in [
+        "unevaluatedProperties NAMES",
+        r#"unevaluatedProperties {"allOf":[NAMES]}"#,
+        r#"unevaluatedProperties {"oneOf":[{"items":NAMES}]}"#,
+        r#"unevaluatedProperties {"anyOf":[{"properties":{"x":NAMES}}]}"#,
+        r#"unevaluatedProperties {"additionalProperties":NAMES}"#,
+        r#"unevaluatedProperties {"if":{"not":NAMES}}"#,
+        r#"unevaluatedItems {"allOf":[{"items":NAMES}]}"#,
+        r#"unevaluatedItems {"contains":NAMES}"#,
+    ] {
+        cases.push((wide(part, 150), true));
+        cases.push((wide(part, 40), false));
+    }
+    for (schema, refused) in cases {
+        let compiled = InputSchema::compile(Some(schema.as_bytes()));
+        let reason = compiled.err().map(|error| error.reason);
+        assert_eq!(reason, refused.then_some(Reason::Cost), "{schema:.160}");
+    }
 }

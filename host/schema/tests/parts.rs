@@ -212,3 +212,42 @@ fn the_whole_schemas_own_name_changes_nothing() {
         }
     }
 }
+
+#[test]
+fn a_reference_is_decoded_once() {
+    // How a name is written in a reference; none where no reference says it.
+    for (name, said) in [
+        ("Partial<Foo>", Some("Partial%3CFoo%3E")),
+        ("Partial<Foo>", Some("Partial<Foo>")),
+        ("a b", Some("a%20b")),
+        ("é", Some("%C3%A9")),
+        ("é", Some("%c3%A9")),
+        ("a/b", Some("a~1b")),
+        ("a/b", Some("a%7E1b")),
+        ("~", Some("~0")),
+        ("a", Some("%61")),
+        ("anyOf", Some("any%4Ff")),
+        ("a%20b", None),
+        ("a b", None),
+    ] {
+        let wrongly = ["a%2520b", "a%20b%", "%zz", "%+1", "%FF", "a%2", "100%"];
+        let ways = said.map_or(wrongly.to_vec(), |said| vec![said]);
+        for (way, count) in ways.into_iter().flat_map(|way| [(way, 0), (way, 20)]) {
+            let more: String = (0..count).map(|n| format!(r#","x-{n}":0"#)).collect();
+            let text = format!(
+                r##"{{"properties":{{"n":{{"$ref":"#/definitions/{way}"}}}},"definitions":{{"{name}":{{"type":"integer"{more}}}}}{more}}}"##
+            );
+            if said.is_none() {
+                assert_eq!(refused(&text), Some(Reason::Reference), "{text}");
+                continue;
+            }
+            let schema = schema(&text);
+            assert!(takes(&schema, r#"{"n":1}"#), "{text}");
+            assert!(!takes(&schema, r#"{"n":"x"}"#), "{text}");
+        }
+    }
+    let within = schema(
+        r##"{"properties":{"n":{"$ref":"#/%24defs/a/any%4Ff%2F1"}},"$defs":{"a":{"anyOf":[true,{"type":"integer"}]}}}"##,
+    );
+    assert!(takes(&within, r#"{"n":1}"#) && !takes(&within, r#"{"n":"x"}"#));
+}
