@@ -30,6 +30,21 @@ fn chain(link: &str, count: usize) -> String {
     format!(r##"{{"$ref":"#/$defs/d0","$defs":{{{links}"d{count}":{{}}}}}}"##)
 }
 
+/// The most that is taken of what grows, to within `near`.
+fn most(of: impl Fn(usize) -> String + Send + 'static, above: usize, near: usize) -> String {
+    on_a_stack(LARGE, move || {
+        let (mut good, mut bad) = (0, above);
+        while bad - good > near {
+            let middle = usize::midpoint(good, bad);
+            match compiled(&of(middle)) {
+                Some(_) => good = middle,
+                None => bad = middle,
+            }
+        }
+        of(good)
+    })
+}
+
 #[test]
 fn the_deepest_schema_fits_a_small_stack() {
     let wide: String = (0..20).map(|n| format!(r#","p{n}":{{}}"#)).collect();
@@ -56,27 +71,44 @@ fn the_deepest_schema_fits_a_small_stack() {
             let link = link
                 .strip_suffix('}')
                 .map_or_else(|| link.to_owned(), |link| format!("{link}{more}}}"));
-            // About the most that is taken.
-            let most = on_a_stack(LARGE, {
-                let link = link.clone();
-                move || {
-                    let (mut good, mut bad) = (1, 1_500);
-                    while bad - good > 8 {
-                        let middle = usize::midpoint(good, bad);
-                        match compiled(&chain(&link, middle)) {
-                            Some(_) => good = middle,
-                            None => bad = middle,
-                        }
-                    }
-                    good
-                }
-            });
-            let text = chain(&link, most);
+            let text = most(move |count| chain(&link, count), 1_500, 8);
             let action = view(Some(&deep));
             on_a_stack(SMALL, move || {
                 let schema = compiled(&text).unwrap();
                 let _ = schema.check(&action);
             });
         }
+    }
+}
+
+#[test]
+fn the_most_calls_for_the_deepest_arguments_fit_a_small_stack() {
+    let wide: String = (0..20).map(|n| format!(r#","p{n}":{{}}"#)).collect();
+    let deep = format!("{}{{}}{}", r#"{"k":"#.repeat(60), "}".repeat(60));
+    for wrap in [
+        r#"{"allOf":[NEXT]}"#,
+        r#"{"anyOf":[NEXT]}"#,
+        r#"{"oneOf":[NEXT],"then":true}"#,
+        r#"{"not":{"not":NEXT}}"#,
+        r#"{"if":true,"then":NEXT}"#,
+        r#"{"dependentSchemas":{"k":NEXT}}"#,
+        r#"{"allOf":[NEXT]WIDE}"#,
+        r#"{"anyOf":[NEXT],"oneOf":[true]WIDE}"#,
+    ] {
+        let wrap = wrap.replace("WIDE", &wide);
+        // So many around each way back to the whole.
+        let of = move |count: usize| {
+            let back = r##"{"$ref":"#"}"##.to_owned();
+            let k = (0..count).fold(back, |inner, _| wrap.replace("NEXT", &inner));
+            format!(r#"{{"type":"object","properties":{{"k":{k}}}}}"#)
+        };
+        let none = of(0);
+        let text = most(of, 20, 1);
+        assert_ne!(text, none);
+        let action = view(Some(&deep));
+        let fits = on_a_stack(SMALL, move || {
+            compiled(&text).unwrap().check(&action).is_ok()
+        });
+        assert!(fits);
     }
 }

@@ -135,7 +135,7 @@ fn what_is_not_linear_or_too_large_is_refused_wherever_it_stands() {
 
 #[test]
 fn a_match_is_counted_by_the_text_and_the_pattern() {
-    // So many bytes of text are 1,250 steps.
+    // Its text alone is 1,250 steps.
     let text = "ab".repeat(20_000);
     let large = quoted("a[ab]{1000}[^ab]");
     let small = quoted("[ab]+");
