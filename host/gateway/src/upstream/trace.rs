@@ -42,9 +42,10 @@ impl Trace {
             self.0.refused.store(true, Ordering::SeqCst);
             return Err(closed);
         }
-        match self.change(LEFT) {
-            Ok(_) | Err(LEFT) => Ok(()),
-            Err(_) => Err(GateClosed),
+        if matches!(self.change(LEFT), Ok(_) | Err(LEFT)) {
+            Ok(())
+        } else {
+            Err(GateClosed)
         }
     }
 

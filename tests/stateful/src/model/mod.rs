@@ -114,6 +114,10 @@ pub struct Model {
     profile: String,
     offered: BTreeMap<Server, u8>,
     discovered: BTreeMap<Server, u8>,
+    /// The servers of whose tools the log is to be told as soon as it can be.
+    unfound: BTreeSet<Server>,
+    /// Whether the last step leaves entries that the gateway writes by itself.
+    pub writes_later: bool,
     approved: BTreeMap<Server, Approved>,
     /// What the lock on the disk says.
     lock: BTreeMap<Server, Approved>,
@@ -155,6 +159,8 @@ impl Default for Model {
             profile: "exact@1.0.0".to_owned(),
             offered: Server::ALL.into_iter().map(|server| (server, 0)).collect(),
             discovered: BTreeMap::new(),
+            unfound: BTreeSet::new(),
+            writes_later: false,
             approved: BTreeMap::new(),
             lock: BTreeMap::new(),
             observed: BTreeMap::new(),
@@ -182,6 +188,7 @@ impl Model {
         self.fault = step.fault;
         self.boundary = 0;
         self.fired = false;
+        self.writes_later = false;
         self.meanwhile.clear();
         let told = self.act(&step.act).unwrap_or_else(|Died| self.dies());
         self.fault = None;
@@ -190,6 +197,12 @@ impl Model {
         } else {
             // Settling is tried again while the process lives.
             self.lines.append(&mut self.owed);
+            self.writes_later = !self.rolled_back && !self.unfound.is_empty();
+            if self.writes_later {
+                for server in std::mem::take(&mut self.unfound) {
+                    self.lines.extend(self.found(server));
+                }
+            }
         }
         told
     }

@@ -24,6 +24,7 @@ impl Model {
         self.suppressed.clear();
         self.observed.clear();
         self.discovered.clear();
+        self.unfound.clear();
         self.policy = self.policies_on_disk;
         self.approved = self.lock.clone();
         if !self.rolled_back {
@@ -97,6 +98,17 @@ impl Model {
         if self.discovered.insert(server, version) == Some(version) {
             return Ok(Told::word("result"));
         }
+        for line in self.found(server) {
+            if self.boundary([line])? == Wrote::No {
+                self.unfound.insert(server);
+                break;
+            }
+        }
+        Ok(Told::word("result"))
+    }
+
+    /// What the log is told of the tools of a server.
+    pub(super) fn found(&self, server: Server) -> Vec<Line> {
         let target = |tool: &str| match tool {
             "" => server.name().to_owned(),
             tool => format!("{}/{tool}", server.name()),
@@ -109,14 +121,11 @@ impl Model {
         if let Some(approved) = self.approved.get(&server) {
             let without = approved.without.as_deref();
             lines.extend(without.map(|tool| line("catalog-drift", tool)));
-            if approved.version != version && without != Some("pay") {
+            if approved.version != self.offered[&server] && without != Some("pay") {
                 lines.push(line("catalog-drift", "pay"));
             }
         }
-        for line in lines {
-            self.boundary([line])?;
-        }
-        Ok(Told::word("result"))
+        lines
     }
 
     /// In good order: what was counted is written.

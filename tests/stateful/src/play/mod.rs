@@ -183,6 +183,9 @@ impl Player {
         } else if told.word == "reload-refused" {
             self.let_it_be_known()?;
         }
+        if self.model.writes_later {
+            self.let_it_be_written()?;
+        }
         Ok(told)
     }
 
@@ -261,6 +264,21 @@ impl Player {
             std::thread::sleep(LOOK);
         }
         Err("what is in force never becomes known".to_owned())
+    }
+
+    /// What the ledger did not take of a server's tools is in the log.
+    fn let_it_be_written(&self) -> Result<(), String> {
+        let (config, wanted) = (self.config(), self.model.lines.len());
+        for _ in 0..LOOKS {
+            let asked = Answers::open(&config.store, &Environment::system());
+            let status = asked.and_then(|answers| answers.status(()));
+            let status = status.map_err(|error| error.to_string())?;
+            if usize::try_from(status.size).is_ok_and(|size| size >= wanted) {
+                return Ok(());
+            }
+            std::thread::sleep(LOOK);
+        }
+        Err(format!("the log never comes to {wanted} entries"))
     }
 
     /// Everything comes to rest.
