@@ -19,7 +19,8 @@ use crate::instance::{Held, ViewJson};
 use crate::work;
 
 /// What one pattern may grow to when it is compiled, in bytes.
-pub(crate) const MAX_BYTES: usize = 128 << 10;
+/// `^https?://.{1,255}$` takes some 130 KiB.
+pub(crate) const MAX_BYTES: usize = 512 << 10;
 /// What the text of one may be that is compiled, in bytes.
 const MAX_TEXT: usize = 16 << 10;
 /// What all patterns of a schema may weigh together: 4 MiB compiled.
@@ -108,12 +109,13 @@ impl Pattern {
     fn matches(&self, text: &str) -> bool {
         let steps = work::text(text.len()).saturating_mul(self.weight);
         // The engine is known to panic with patterns that are rare; what could
-        // not be matched does not fit.
+        // not be matched does not fit, be it under a `not`: no step is left.
         let all = || {
             let mut parts = self.parts.iter();
             parts.all(|(holds, part)| part.matches(text) == *holds)
         };
-        work::spend(steps) && catch_unwind(AssertUnwindSafe(all)).unwrap_or(false)
+        work::spend(steps)
+            && catch_unwind(AssertUnwindSafe(all)).unwrap_or_else(|_| work::spend(u64::MAX))
     }
 }
 

@@ -23,6 +23,7 @@ fn refused(text: &str) -> Option<Reason> {
 const UUID: &str = r"^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[1-8][0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}|00000000-0000-0000-0000-000000000000)$";
 const TIME: &str = r"^((\d\d[2468][048]|\d\d[13579][26]|\d\d0[48]|[02468][048]00|[13579][26]00)-02-29|\d{4}-((0[13578]|1[02])-(0[1-9]|[12]\d|3[01])|(0[469]|11)-(0[1-9]|[12]\d|30)|(02)-(0[1-9]|1\d|2[0-8])))T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$";
 /// As two widespread libraries write an address and a decimal number.
+const HOST: &str = r"^(?=.{1,253}\.?$)[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*\.?$";
 const ADDRESS: &str = r"^(?!\.)(?!.*\.\.)([A-Za-z0-9_'+\-\.]*)[A-Za-z0-9_+-]@([A-Za-z0-9][A-Za-z0-9\-]*\.)+[A-Za-z]{2,}$";
 const DECIMAL: &str = r"^(?!^[-+.]*$)[+-]?0*\d*\.?\d*$";
 
@@ -61,6 +62,13 @@ fn what_servers_write_matches_what_it_says() {
         (r"^(?!\))(?![(])(?![)\]|])\S", "a x)", ") ( ] |"),
         ("^(?=(?:a|b)+$)(?!aa)..$", "ab ba bb", "aa a ac"),
         ("^(?!x)", "y", "x xy"),
+        (
+            "^https?://.{1,255}$",
+            "https://a http://b.c/d",
+            "https:// ftp://a",
+        ),
+        (r"^[^/]{1,100}/.{1,255}$", "a/b ab/c/d", "a/ /b"),
+        (HOST, "a a.b-c.de a.", "-a a- a..b ."),
     ] {
         let schema = schema(&pattern(text));
         let holds = |value: &str| takes(&schema, &format!(r#"{{"n":{}}}"#, quoted(value)));
