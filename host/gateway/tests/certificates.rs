@@ -125,6 +125,8 @@ async fn ask(
         request = request.header("authorization", value);
     }
     let body = Bytes::from(modern_call(1, "pay", "{}", Some(execution_id)));
+    // An answer may be read before its connection takes another request.
+    sender.ready().await.map_err(|error| error.to_string())?;
     let sent = sender
         .send_request(request.body(Full::new(body)).unwrap())
         .await;
@@ -307,6 +309,7 @@ async fn a_token_bound_to_a_certificate_is_refused_under_its_own_scheme() {
         assert!(challenges[1].starts_with("DPoP "), "{challenges:?}");
         let path = "/.well-known/oauth-protected-resource/mcp/up";
         let request = Request::get(path).header("host", "localhost");
+        sender.ready().await.unwrap();
         let sent = sender.send_request(request.body(Full::default()).unwrap());
         let body = sent.await.unwrap().into_body().collect().await.unwrap();
         let metadata: serde_json::Value = serde_json::from_slice(&body.to_bytes()).unwrap();
@@ -340,6 +343,7 @@ async fn stream(mut sender: Sender) -> hyper::body::Incoming {
         .to_owned();
     opened.into_body().collect().await.unwrap();
     let stream = request("GET", &session).body(Full::default()).unwrap();
+    sender.ready().await.unwrap();
     let stream = sender.send_request(stream).await.unwrap();
     assert_eq!(stream.status(), 200);
     stream.into_body()

@@ -308,8 +308,9 @@ fn draft(gateway: &Gateway, id: &TaskId, status: String) -> Draft {
     draft
 }
 
-/// Asks for one page, and gives on the tasks that are this agent's. What it says of
-/// them is in the log before, as with `tasks/get`.
+/// Asks for one page, and gives on the tasks that are this agent's. An end that it
+/// tells is in the log before, as with `tasks/get`; what goes on is `tasks/get`'s to
+/// record, one entry for each request.
 async fn list(
     gateway: &Gateway,
     arrival: &Arrival,
@@ -364,7 +365,11 @@ async fn list(
         let Some(execution) = find(gateway, arrival, &id).await? else {
             continue;
         };
-        observe(gateway, execution, &id, Said::status(Some(task.status))).await?;
+        let said = Said::status(Some(task.status));
+        // A server chooses how often a status changes, and how many tasks it lists.
+        if said.ended.is_some() {
+            observe(gateway, execution, &id, said).await?;
+        }
         if tasks.len() > 1 {
             tasks.push(b',');
         }
